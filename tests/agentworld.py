@@ -1,7 +1,5 @@
 """A home, a project, and files of definitions in them."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from textwrap import dedent
 from typing import Any

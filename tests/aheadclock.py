@@ -3,8 +3,6 @@
 `AheadClock` is for this process, `module_ahead` for another.
 """
 
-from __future__ import annotations
-
 import sys
 import time
 from pathlib import Path

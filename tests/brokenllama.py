@@ -1,7 +1,5 @@
 """A build of llama.cpp that this processor refuses: the real one but for a function."""
 
-from __future__ import annotations
-
 import subprocess
 from importlib.util import find_spec
 from pathlib import Path

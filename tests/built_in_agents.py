@@ -1,7 +1,5 @@
 """The built-in agents, by name."""
 
-from __future__ import annotations
-
 import os
 import sys
 

@@ -54,14 +54,7 @@ class CachedWorld(Loop):
         time.sleep(TICK_S)
         return self.ask(*replies, cached=False, **options)
 
-    def ask(
-        self,
-        *replies: Any,
-        prompt: str = "Look.",
-        cached: bool = True,
-        degraded: bool = False,
-        **options: Any,
-    ) -> Result[Any]:
+    def ask(self, *replies, prompt="Look.", cached=True, degraded=False, **options):
         """Ask; the model, if it is asked, replies so before it answers."""
         self.serve(*replies, submit(), degraded=degraded)
         options = {"route": "endpoint", "cached": cached, **options}

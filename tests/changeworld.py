@@ -1,7 +1,5 @@
 """A project under git whose change is read; git itself makes it."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from gitworld import git

@@ -1,23 +1,14 @@
 """`ask --route claude` in a host world, and models that play its agent."""
 
-from __future__ import annotations
-
 import json
 import subprocess
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 import forkserver
 
-from bridge.testing.stage.replies import reply, tool_use
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from hostworld import HostWorld
-
-    from bridge.testing.stage.replies import Answer
-    from bridge.testing.stage.turns import ApiRequest
+from bridge.testing.stage.replies import Answer, reply, tool_use
+from bridge.testing.stage.turns import ApiRequest
 
 SUCCESS = {"status": "success", "summary": "done on the stage"}
 
@@ -40,12 +31,7 @@ def runs(command: str) -> Answer:
     return reply(tool_use("Bash", {"command": command, "description": "d"}))
 
 
-def ask(
-    world: HostWorld,
-    *words: str,
-    env: dict[str, str] | None = None,
-    folder: Path | None = None,
-) -> subprocess.CompletedProcess[str]:
+def ask(world, *words, env=None, folder=None):
     """Run the command in the project, as a shell of the user would; or in a folder."""
     command = ["ask", "--route", "claude", "--json", *words]
     known = world.stage.environment() | {"BRIDGE_CLAUDE": str(world.stage.program)}

@@ -4,8 +4,6 @@ Lines of Python that this thread runs; what is done in C counts as the line that
 it.
 """
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager

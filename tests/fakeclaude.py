@@ -4,8 +4,6 @@ Shell scripts: they start in a millisecond. Each reads its stdin to `stdin` and 
 its arguments to `argv`, both in its own folder, before it does what it is for.
 """
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

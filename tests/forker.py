@@ -1,7 +1,5 @@
 """The fork server: it imports everything, then forks who `forkserver` asks for."""
 
-from __future__ import annotations
-
 import atexit
 import fcntl
 import os

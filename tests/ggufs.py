@@ -1,7 +1,5 @@
 """Small GGUF files, made by hand."""
 
-from __future__ import annotations
-
 import struct
 from typing import Any
 

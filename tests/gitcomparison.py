@@ -1,7 +1,5 @@
 """What we read of a change, beside what git says of it."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Git itself, in the tests alone, and a repository that it makes."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 from pathlib import Path

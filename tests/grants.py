@@ -1,7 +1,5 @@
 """Permission rules in a project at `/w/app`."""
 
-from __future__ import annotations
-
 import posixpath
 from typing import Any
 

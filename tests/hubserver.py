@@ -1,7 +1,5 @@
 """A hub on loopback that serves one model file, and lists a repository."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import threading

@@ -1,7 +1,5 @@
 """Which processes a command has left behind, by a variable that they inherit."""
 
-from __future__ import annotations
-
 import secrets
 from contextlib import suppress
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The default model, started as the local route starts it, and questions for it."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Sequence
 from dataclasses import replace

@@ -1,17 +1,12 @@
 """`answers.lock` of a project, and a clone that has nothing else."""
 
-from __future__ import annotations
-
 import shutil
-from typing import TYPE_CHECKING
+from pathlib import Path
+
+from cachedworld import CachedWorld
 
 from bridge.api.bridge import Bridge
 from bridge.freshness.lock_file import HEAD
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from cachedworld import CachedWorld
 
 DIGEST = "ab" * 32
 GOOD = f"""{HEAD}

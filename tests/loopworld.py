@@ -1,26 +1,20 @@
 """An agent of our own loop, whose model says what it is told to."""
 
-from __future__ import annotations
-
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import pytest
 from fakeclaude import fake_claude, printing, result, trust_folder
 from runworld import ScriptedModel, call
 
+from bridge.api.bridge import Bridge
+from bridge.protocol.request import Request
+from bridge.protocol.response import Response
 from bridge.worker import executors
 from bridge.worker.model_executor import OpenModel
 from bridge.worker.model_keys import key_of_served
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    import pytest
-
-    from bridge.api.bridge import Bridge
-    from bridge.protocol.request import Request
-    from bridge.protocol.response import Response
-    from bridge.worker.worker import Executor
+from bridge.worker.worker import Executor
 
 AGENT = """\
 name: checker
@@ -49,24 +43,13 @@ class Loop:
         (self.home / file).parent.mkdir(exist_ok=True)
         (self.home / file).write_text(text)
 
-    def run(
-        self,
-        *replies: str,
-        agent: str = "checker",
-        accepted: Callable[[], None] = lambda: None,
-        **options: Any,
-    ) -> Response:
+    def run(self, *replies, agent="checker", accepted=lambda: None, **options):
         """Ask the agent; `accepted` is called when the request is in the store."""
         self.serve(*replies, accepted=accepted)
         options.setdefault("route", "endpoint")
         return self.bridge.ask("Look.", agent, **options).response
 
-    def serve(
-        self,
-        *replies: Any,
-        accepted: Callable[[], None] = lambda: None,
-        degraded: bool = False,
-    ) -> None:
+    def serve(self, *replies, accepted=lambda: None, degraded=False):
         """Have a model with these replies answer on the route endpoint."""
         self.model = ScriptedModel(list(replies))
 

@@ -1,15 +1,9 @@
 """Work in a worktree, and its merge."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from gitworld import Repository
 
 from bridge import worktrees
-
-if TYPE_CHECKING:
-    from gitworld import Repository
-
-    from bridge.worktrees import Merged, Worktree
+from bridge.worktrees import Merged, Worktree
 
 BRANCH = "hostbridge/run1/dev"
 # Lines between two signs of an id: git keeps them, libgit2 puts an id in their place.

@@ -4,8 +4,6 @@ With BRIDGE_TEST_STRICT=1 it fails instead: a machine that is there to test has 
 all.
 """
 
-from __future__ import annotations
-
 import ctypes
 import os
 import shutil

@@ -1,7 +1,5 @@
 """The packages of scripts/report_page, installed once, as its lock says."""
 
-from __future__ import annotations
-
 import fcntl
 import shutil
 import subprocess

@@ -1,20 +1,10 @@
 """Pins as hooks leave them: where an open session belongs, and who acts for it."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 
 
-def pin(
-    guard: Path,
-    session: str,
-    kind: str,
-    state: Path,
-    *,
-    pid: int = 7,
-    agents: bool = False,
-) -> Path:
+def pin(guard: Path, session: str, kind: str, state: Path, *, pid: int = 7) -> Path:
     """Say where a session belongs, and that an install acts for it."""
     folder = guard / "pins" / f"{session}.{pid}"
     folder.mkdir(parents=True, mode=0o700)
@@ -23,8 +13,6 @@ def pin(
     host = {"pid": pid, "startTime": "8", "boot": "9"}
     (folder / "host").write_text(json.dumps(host))
     (folder / f"by-{kind}").touch()
-    if agents:
-        (folder / "agents").touch()
     return folder
 
 

@@ -1,15 +1,10 @@
 """Wait for something to happen."""
 
-from __future__ import annotations
-
 import time
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from typing import TypeVar
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import TypeVar
-
-    T = TypeVar("T")
+T = TypeVar("T")
 
 
 def wait_until(

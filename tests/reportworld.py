@@ -1,7 +1,5 @@
 """Metrics of projects that were never there, and how a page of them is read."""
 
-from __future__ import annotations
-
 import math
 import random
 from datetime import date, timedelta
@@ -106,15 +104,13 @@ def single() -> Metrics:
     return Metrics("/home/emma/app", NOON_MS, NOON_MS, NOON_MS, 3, (cell,), (), ())
 
 
-def tally(
-    ended: int, succeeded: int, ms: float, *, wait_ms: float = 500, **more: Any
-) -> Tally:
+def tally(ended: int, succeeded: int, ms: float, **more: Any) -> Tally:
     """What so many requests come to that took `ms` each."""
     failed = ended - succeeded
     usual: dict[str, Any] = {
         "failures": {"timeout": failed} if failed else {},
         "durations": histogram_of([ms] * ended),
-        "waits": histogram_of([wait_ms] * ended),
+        "waits": histogram_of([500] * ended),
         "usage": Tokens(input=1_000 * ended, cache_read=7 * ended, output=10 * ended),
     }
     return Tally(ended=ended, succeeded=succeeded, **usual | more)

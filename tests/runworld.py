@@ -1,7 +1,5 @@
 """A project with files, and a model with scripted replies."""
 
-from __future__ import annotations
-
 import json
 import time
 from collections.abc import Callable
@@ -15,7 +13,7 @@ from bridge.agent_loop.chat_model import ChatRequest, Message, ModelFailed, Repl
 from bridge.agent_loop.job import NO_DEFINITION, Job
 from bridge.agent_loop.loop import run
 from bridge.agent_loop.workspace import Refused
-from bridge.agents.definition import Definition, Source
+from bridge.agents.definition import Definition, ScriptTool, Source
 from bridge.protocol.outcome import Outcome
 from bridge.protocol.request import Request
 
@@ -86,6 +84,13 @@ def definition(**fields: Any) -> Definition:
         file=Path("checker.yaml"), layer="user", spelling="yaml", digest="0"
     )
     return Definition(**{"name": "checker", "source": source, **fields})
+
+
+def script_tool(name: str, code: str, **fields: Any) -> ScriptTool:
+    """A tool of a definition that is a script."""
+    usual: dict[str, Any] = {"pym": Path(f"{name}.pym"), "description": "A script."}
+    usual["parameters"] = {"type": "object", "properties": {}}
+    return ScriptTool(name=name, code=code, **(usual | fields))
 
 
 def refusal(act: Callable[..., Any], *args: Any) -> str:

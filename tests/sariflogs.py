@@ -3,8 +3,6 @@
 The schema is from a package that only the tests have.
 """
 
-from __future__ import annotations
-
 import json
 from functools import cache
 from importlib import metadata

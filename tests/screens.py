@@ -4,8 +4,6 @@
 change that is meant, `WRITE_SCREENS=1 pytest tests/cli/test_screens.py` writes them.
 """
 
-from __future__ import annotations
-
 import fcntl
 import os
 import re

@@ -1,7 +1,5 @@
 """A worker in this process whose executor does what a function says."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Callable
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What an agent of a session looks at, and whether its answer is reused."""
 
-from __future__ import annotations
-
 import time
 from typing import Any
 

@@ -5,8 +5,6 @@ world.begin()
 world.uses("get_task", task_id="#1")
 """
 
-from __future__ import annotations
-
 from itertools import count
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """What a session has used, as its record says it."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from bridge.protocol.request import Uptime

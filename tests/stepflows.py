@@ -1,7 +1,5 @@
 """Step workflows for tests: a text compiled, and a conversation that records deeds."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from textwrap import dedent
 from typing import Any, ClassVar
@@ -120,17 +118,15 @@ def prompt(text: str = "go on") -> dict[str, Any]:
     return {"hook_event_name": "UserPromptSubmit", "prompt": text}
 
 
-def acting(context: ToolContext, spawn: Any = None) -> Any:
-    """Do actions: calls of our tools here, agents by `spawn`.
+def acting(context: ToolContext) -> Any:
+    """Do actions: calls of our tools here, no agents.
 
     A deed that is done again under its key changes nothing again.
     """
 
     def act(action: dict[str, Any], given: dict[str, Any], key: str) -> Any:
         if action["do"] == "spawn_agent":
-            if spawn is None:
-                raise ValueError("no agent can be started here")
-            return spawn(given, key)
+            raise ValueError("no agent can be started here")
         return call(context, action["tool"], given, key=key)
 
     return act

@@ -1,7 +1,5 @@
 """A store for tests, with requests, and hosts that live or are gone."""
 
-from __future__ import annotations
-
 import fcntl
 import itertools
 import json

@@ -5,13 +5,13 @@ from __future__ import annotations
 import ast
 import itertools
 import re
-import subprocess
 import sys
 from functools import cache
 from pathlib import Path
 
 import figures
 import pytest
+from programs import loaded_by
 
 import bridge
 from bridge.protocol import names
@@ -93,12 +93,12 @@ def test_imports_point_one_way():
 def test_nothing_that_runs_imports_what_tests_with():
     """Not even late: it is for the tests of others, and takes an extra."""
     found = {
-        named(path)
+        room_of(path)
         for path in modules()
         if any(name.startswith("bridge.testing") for name in imported(path))
     }
 
-    assert {Path(each).parts[0] for each in found} <= {"testing"}
+    assert found <= {"testing"}
 
 
 def test_no_module_imports_itself_through_others():
@@ -134,11 +134,9 @@ def is_pure(path: Path) -> bool:
 def test_pure_modules_do_no_io():
     """Decisions take values and return values; the edges touch the world."""
     pure = [*filter(is_pure, modules())]
-    found = {
-        named(path): imported(path, at_run_time=True) & IMPURE_MODULES for path in pure
-    }
+    reach = {named(each): imported(each, at_run_time=True) for each in pure}
 
-    assert {name: io for name, io in found.items() if io} == {}
+    assert [name for name, used in reach.items() if used & IMPURE_MODULES] == []
     assert len(pure) > len([*(PACKAGE / "policy").iterdir()])
 
 
@@ -200,18 +198,6 @@ def test_names_of_models_and_agents_have_one_place():
     assert found - SPELT_OUT == {"protocol/names.py"}
 
 
-def loaded_by(code: str, *flags: str) -> set[str]:
-    """Names of the modules that a fresh interpreter has after running `code`."""
-    script = f"import sys\n{code}\nprint(*sys.modules)"
-    done = subprocess.run(
-        [sys.executable, *flags, "-c", script],
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    return set(done.stdout.split())
-
-
 def test_the_gate_loads_the_standard_library_only():
     """It runs at every tool call of our agents, with nothing else on its path."""
     path = f"sys.path.append({str(PACKAGE.parent)!r})"
@@ -220,12 +206,8 @@ def test_the_gate_loads_the_standard_library_only():
 
     ours = {name for name in loaded if name.startswith("bridge")}
     heavy = {"typing", "dataclasses", "inspect", "pathlib", "logging", "subprocess"}
-    assert ours == {
-        "bridge",
-        "bridge.host",
-        "bridge.host.call_notes",
-        "bridge.host.gate",
-    }
+    gate = {"bridge.host.gate", "bridge.host.call_notes"}
+    assert ours == {"bridge", "bridge.host", *gate}
     assert not loaded & heavy
     others = {name.partition(".")[0] for name in loaded - ours} - {"__main__"}
     assert others <= sys.stdlib_module_names

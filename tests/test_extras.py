@@ -4,36 +4,30 @@ import json
 import platform
 import shlex
 import shutil
-import subprocess
 import sys
 from importlib.metadata import version
 from pathlib import Path
 
 import pytest
+from programs import ran
 
 from bridge import extras
 
+ROOT = Path(extras.__file__).parents[1]
 FOLDER = "file:///home/u/our%20tools/hostbridge"
-HUB = "https://git.example/hostbridge.git"
+THERE = "'/home/u/our tools/hostbridge[local]'"
+HUB, AT = "https://git.example/hostbridge.git", {"vcs": "git", "commit_id": "0a1b"}
+WHEEL = "file:///tmp/h.whl"
 
 
 @pytest.mark.parametrize(
     ("origin", "wanted"),
     [
         (None, "'hostbridge[local]'"),
-        (
-            {"url": FOLDER, "dir_info": {"editable": True}},
-            "-e '/home/u/our tools/hostbridge[local]'",
-        ),
-        ({"url": FOLDER, "dir_info": {}}, "'/home/u/our tools/hostbridge[local]'"),
-        (
-            {"url": HUB, "vcs_info": {"vcs": "git", "commit_id": "0a1b"}},
-            f"'hostbridge[local] @ git+{HUB}@0a1b'",
-        ),
-        (
-            {"url": "file:///tmp/h.whl", "archive_info": {}},
-            "'hostbridge[local] @ file:///tmp/h.whl'",
-        ),
+        ({"url": FOLDER, "dir_info": {"editable": True}}, f"-e {THERE}"),
+        ({"url": FOLDER, "dir_info": {}}, THERE),
+        ({"url": HUB, "vcs_info": AT}, f"'hostbridge[local] @ git+{HUB}@0a1b'"),
+        ({"url": WHEEL, "archive_info": {}}, f"'hostbridge[local] @ {WHEEL}'"),
     ],
     ids=["index", "editable", "folder", "git", "wheel"],
 )
@@ -71,18 +65,14 @@ def test_what_is_printed_runs_no_pip_of_the_folder_where_it_is_typed(
     monkeypatch.setattr(shutil, "which", lambda _name: None)
 
     *python, _ = shlex.split(extras._installer())
-    done = subprocess.run(
-        [*python, "--version"], cwd=tmp_path, capture_output=True, text=True, check=True
-    )
+    done = ran(*python, "--version", cwd=tmp_path)
 
     assert done.stdout.startswith("pip ")
 
 
 def test_the_command_names_this_checkout():
     """Tests run on an editable install."""
-    root = Path(extras.__file__).parents[1]
-
-    assert extras.how_to_add("mcp").endswith(f"install -e '{root}[mcp]'")
+    assert extras.how_to_add("mcp").endswith(f"install -e '{ROOT}[mcp]'")
 
 
 PLAIN = (
@@ -131,12 +121,7 @@ def test_llama_is_made_for_more_processors_than_this_one(
 
 def test_the_scripts_ask_this_file_before_anything_is_installed():
     """A bare Python, which finds no package `bridge`."""
-    done = subprocess.run(
-        [sys.executable, "-ISP", extras.__file__],
-        capture_output=True,
-        text=True,
-        check=True,
-    )
+    done = ran(sys.executable, "-ISP", extras.__file__)
 
     assert done.stdout == f"{extras.cmake_args()}\n"
 
@@ -144,7 +129,6 @@ def test_the_scripts_ask_this_file_before_anything_is_installed():
 def test_what_is_compiled_is_never_taken_from_the_cache(processor, monkeypatch):
     """A cached wheel does not tell for which processor it was made."""
     monkeypatch.setattr(extras, "_installer", lambda: "pip install")
-    root = Path(extras.__file__).parents[1]
 
     for features, arguments in (
         ("avx avx2 fma f16c bmi2", "-DGGML_NATIVE=OFF"),
@@ -152,7 +136,7 @@ def test_what_is_compiled_is_never_taken_from_the_cache(processor, monkeypatch):
     ):
         processor("x86_64", features)
         assert extras.how_to_add("local") == (
-            f"CMAKE_ARGS={arguments} pip install -e '{root}[local]' --no-cache-dir"
+            f"CMAKE_ARGS={arguments} pip install -e '{ROOT}[local]' --no-cache-dir"
         )
         assert extras.how_to_rebuild() == (
             f"CFLAGS= CXXFLAGS= CMAKE_ARGS={arguments} pip install "
@@ -165,8 +149,7 @@ def test_the_page_says_the_same(processor, monkeypatch):
     """Who reads it first never sees the message."""
     monkeypatch.setattr(extras, "_installer", lambda: "pip install")
     processor("x86_64", "avx avx2 fma f16c bmi2")
-    root = Path(extras.__file__).parents[1]
-    page = (root / "docs" / "models.md").read_text()
+    page = (ROOT / "docs" / "models.md").read_text()
 
-    told = extras.how_to_add("local").replace(f"-e '{root}[", '"$HOME/src/hostbridge[')
+    told = extras.how_to_add("local").replace(f"-e '{ROOT}[", '"$HOME/src/hostbridge[')
     assert told.replace("]'", ']"') in page

@@ -3,8 +3,6 @@
 What is left out otherwise takes turns: the day of the last commit says what is due.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from functools import cache
 from pathlib import Path

@@ -60,13 +60,11 @@ class Validators:
 class ToolWorld:
     """Calls tools as one holder."""
 
-    def __init__(self, folder: Path, name: str = "tester") -> None:
+    def __init__(self, folder: Path) -> None:
         self.store = store_in(folder, clock=FakeClock())
         self.validators = Validators(self.store)
-        holder = Holder(name, this_process())
-        self.context = ToolContext(
-            self.store, Settings(home=folder), holder, self.validators
-        )
+        settings, me = Settings(home=folder), Holder("tester", this_process())
+        self.context = ToolContext(self.store, settings, me, self.validators)
 
     def __call__(self, tool: str, key: str | None = None, **arguments: Any) -> Any:
         return call(self.context, tool, arguments, key)

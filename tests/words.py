@@ -1,7 +1,5 @@
 """Requests and answers to judge."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -1,7 +1,5 @@
 """A project for every test of the loop, alone or with a scripted model."""
 
-from __future__ import annotations
-
 import pytest
 from runworld import World
 

@@ -1,7 +1,5 @@
 """What a model reads: instructions, tools, examples, task, results."""
 
-from __future__ import annotations
-
 import pytest
 from runworld import FOUND, call, definition, submit
 

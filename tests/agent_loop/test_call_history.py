@@ -1,7 +1,5 @@
 """Repeated calls: refused while their result stands, until only the answer is left."""
 
-from __future__ import annotations
-
 from runworld import call, definition, runs, submit
 
 ANSWER_ALONE = {"const": "submit_result"}

@@ -1,7 +1,5 @@
 """A command ends with everything it started; its output is counted and digested."""
 
-from __future__ import annotations
-
 import hashlib
 import sys
 import time

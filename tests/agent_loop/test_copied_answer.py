@@ -1,7 +1,5 @@
 """Answers copied from an example are rejected; the same answer may also be right."""
 
-from __future__ import annotations
-
 import pytest
 from runworld import call, definition, submit
 

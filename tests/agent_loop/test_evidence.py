@@ -1,7 +1,5 @@
 """What a small model says is not evidence: what ran is."""
 
-from __future__ import annotations
-
 import hashlib
 
 import pytest
@@ -208,18 +206,16 @@ def test_a_claim_refers_to_a_call(world, agent):
     ]
 
 
+UNSEEN = "names the command 'pytest', which was not seen to run here"
+UNTRUE = "says that 'sh check.sh' passed, but the call failed"
+
+
 @pytest.mark.parametrize(
     ("claim", "complaint"),
     [
-        (
-            {"command": "pytest"},
-            "names the command 'pytest', which was not seen to run here",
-        ),
+        ({"command": "pytest"}, UNSEEN),
         ({"toolUseId": "call-7"}, "names 'call-7'; the calls are: call-1"),
-        (
-            {"passed": True, "toolUseId": "call-1"},
-            "says that 'sh check.sh' passed, but the call failed",
-        ),
+        ({"passed": True, "toolUseId": "call-1"}, UNTRUE),
     ],
 )
 def test_error_a_claim_of_what_did_not_happen(world, agent, claim, complaint):

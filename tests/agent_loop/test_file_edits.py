@@ -1,7 +1,5 @@
 """Writing files: only what a rule grants, whole or not at all, and nothing else."""
 
-from __future__ import annotations
-
 import os
 import stat
 
@@ -123,21 +121,3 @@ def test_a_model_writes_with_the_tools(world):
     )
 
     assert (world.project / "a.txt").read_text() == "two\n"
-
-
-@pytest.mark.parametrize(
-    ("fields", "offered"),
-    [
-        ({}, False),
-        ({"tools": ("Edit", "Write")}, False),
-        ({"allow": ("Edit",)}, True),
-        ({"allow": ("Write(docs/**)",)}, True),
-        ({"allow": ("Edit",), "tools": ("Read",)}, False),
-        ({"allow": ("Edit",), "blocked_tools": ("Edit", "Write")}, False),
-    ],
-    ids=["default", "listed", "granted", "granted-part", "not-listed", "blocked"],
-)
-def test_only_a_grant_offers_them(world, fields, offered):
-    world.run(submit(), agent=definition(**fields))
-
-    assert ("edit_file" in str(world.model.shapes[0])) is offered

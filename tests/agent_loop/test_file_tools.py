@@ -1,7 +1,5 @@
 """Reading, listing and searching: whole for a script, in parts for a model."""
 
-from __future__ import annotations
-
 import pytest
 from runworld import refusal
 

@@ -1,16 +1,13 @@
 """A loop ends before its answer: turns, tokens, time, a cancellation, the model."""
 
-from __future__ import annotations
-
 import subprocess
 
 import pytest
 from aheadclock import AheadClock
-from runworld import AT_WORK, call, definition, runs, submit
+from runworld import AT_WORK, call, definition, runs, script_tool, submit
 
 from bridge.agent_loop.chat_model import ModelFailed
 from bridge.agent_loop.job import Limits
-from bridge.agents.definition import ScriptTool
 
 
 def failure(outcome) -> tuple[str, str]:
@@ -128,19 +125,13 @@ def test_cancelling_stops_the_commands_of_a_script(world):
     """It may have many to run, and checks nothing in between."""
     first = world.project / "made-0"
     code = "for i in range(5):\n    run_command('touch made-' + str(i))\n'done'"
-    pym = world.write("tools/touch.pym", code)
-    tool = ScriptTool(
-        name="touch",
-        pym=pym,
-        description="Touch files.",
-        parameters={"type": "object", "properties": {}},
-        code=code,
-    )
 
     outcome = world.run(
         call("touch"),
         submit(),
-        agent=definition(script_tools=(tool,), allow=("Bash(touch *)",)),
+        agent=definition(
+            script_tools=(script_tool("touch", code),), allow=("Bash(touch *)",)
+        ),
         is_cancelled=first.exists,
     )
 

@@ -1,7 +1,5 @@
 """The loop: one checked call a turn, and a named failure for every other end."""
 
-from __future__ import annotations
-
 import json
 
 import pytest
@@ -185,14 +183,6 @@ def test_progress_shows_turn_tool_and_speed(world):
         Progress("thinking", 2, 5, tokens=10, tokens_per_s=20.0),
         Progress("checking", 2, 5, tool="submit_result", tokens_per_s=40.0),
     ]
-
-
-def test_the_log_can_be_written_as_json(world):
-    world.write("a.txt", b"\xff\xfe\n")
-
-    world.run(call("read_file", path="a.txt"), submit())
-
-    assert json.loads(json.dumps(world.log)) == world.log
 
 
 @pytest.mark.parametrize(

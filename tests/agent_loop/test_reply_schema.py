@@ -1,7 +1,5 @@
 """The schema of a reply: narrower than the schemas it is made of, never wider."""
 
-from __future__ import annotations
-
 import jsonschema
 import pytest
 from hypothesis import given

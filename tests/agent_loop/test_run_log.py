@@ -1,7 +1,5 @@
 """Every turn is logged; a log that cannot be written does not end the run."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

@@ -1,13 +1,11 @@
 """Scripts see only their inputs; whatever they do, the run goes on."""
 
-from __future__ import annotations
-
 import sys
 
 import pytest
-from runworld import call, definition, submit
+from runworld import call, definition, script_tool, submit
 
-from bridge.agents.definition import ScriptTool, Source
+from bridge.agents.definition import Source
 from bridge.extras import how_to_add
 
 PATH = {
@@ -18,8 +16,13 @@ PATH = {
 }
 
 
-NODE = {"file": "a.py", "name": "f", "type": "function", "line": 1}
-NODE["text"] = "def f(): pass"
+NODE = {
+    "file": "a.py",
+    "name": "f",
+    "type": "function",
+    "line": 1,
+    "text": "def f(): pass",
+}
 
 
 @pytest.fixture
@@ -31,15 +34,8 @@ def result_of(world):
         paths = [
             world.write(f"tools/about{n}.pym", text) for n, text in enumerate(providers)
         ]
-        tool = ScriptTool(
-            name="lint",
-            pym=pym,
-            description="Lint a file.",
-            parameters=PATH,
-            context_providers=paths,
-            code=code,
-            provider_codes=providers,
-        )
+        more = {"context_providers": paths, "provider_codes": providers}
+        tool = script_tool("lint", code, pym=pym, parameters=PATH, **more)
         world.outcome = world.run(
             call("lint", path="a.py"),
             submit(),

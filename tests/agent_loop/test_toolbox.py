@@ -1,16 +1,13 @@
 """The tools of an agent: what its definition allows, and what its scripts check."""
 
-from __future__ import annotations
-
-from pathlib import Path
-
 import pytest
-from runworld import call, definition, runs, submit
+from runworld import call, definition, runs, script_tool, submit
 
 from bridge.agents.definition import ScriptTool
 from bridge.host.agent_rules import Ruling
 from bridge.protocol.trace_context import span_of
 
+WRITING = ["write_file", "edit_file"]
 READING = ["read_file", "list_files", "search_text"]
 
 
@@ -26,14 +23,20 @@ READING = ["read_file", "list_files", "search_text"]
         ({"allow": ("Bash(ls)",), "tools": ("Read",)}, ["read_file"]),
         ({"allow": ("Bash(ls)",), "tools": ("Bash",)}, ["run_command"]),
         ({"tools": ("run_command",)}, []),
+        ({"tools": ("Edit", "Write")}, []),
+        ({"allow": ("Edit",)}, [*READING, *WRITING]),
+        ({"allow": ("Write(docs/**)",)}, [*READING, *WRITING]),
+        ({"allow": ("Edit",), "tools": ("Read",)}, ["read_file"]),
+        ({"allow": ("Edit",), "blocked_tools": ("Edit", "Write")}, READING),
     ],
     ids=[
         *("default", "none", "client-names", "blocked", "pattern"),
-        *("granted", "not-listed", "listed", "not-granted"),
+        *("granted", "not-listed", "listed", "not-granted", "edit-listed"),
+        *("edit-granted", "part", "edit-not-listed", "edit-blocked"),
     ],
 )
 def test_only_the_definition_decides_on_tools(world, fields, tools):
-    """There is no run_command unless the definition grants a command."""
+    """It runs no command and writes no file unless the definition grants that."""
     world.run(submit(), agent=definition(**fields))
 
     shape = world.model.shapes[0]
@@ -43,14 +46,9 @@ def test_only_the_definition_decides_on_tools(world, fields, tools):
 
 
 def submit_script(code: str) -> ScriptTool:
-    properties = {"issues": {"type": "integer"}}
-    return ScriptTool(
-        name="submit_result",
-        pym=Path("submit.pym"),
-        description="Answer.",
-        parameters={"type": "object", "properties": properties, "required": ["issues"]},
-        code=code,
-    )
+    parameters = {"type": "object", "properties": {"issues": {"type": "integer"}}}
+    parameters["required"] = ["issues"]
+    return script_tool("submit_result", code, parameters=parameters)
 
 
 def test_the_script_of_submit_result_may_refuse_an_answer(world):
@@ -139,8 +137,7 @@ def test_rules_are_asked_about_what_a_script_reads_and_runs(
         asked.append((fields["tool_name"], fields["tool_input"]))
         return Ruling("It is secret.")
 
-    fields = {"name": "peek", "parameters": {"type": "object"}}
-    peek = submit_script(code).model_copy(update=fields)
+    peek = script_tool("peek", code)
     agent = definition(script_tools=(peek,), allow=("Bash(cat *)",))
 
     world.run(call("peek"), submit(), agent=agent, ask_rules=ask)

@@ -1,7 +1,5 @@
 """Only files of the project are read, and none that may hold secrets."""
 
-from __future__ import annotations
-
 import os
 
 import pytest

@@ -1,13 +1,15 @@
 """What the tests of doctor share: a user with one project, and one to look at it."""
 
+import json
 import os
 import sys
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from bridge.doctor import hook_run
 from bridge.doctor.finding import Finding
 from bridge.doctor.subject import Subject, subject
 from bridge.host.install import Installer, Scope, target_of
@@ -16,35 +18,16 @@ from bridge.store.host_process import identify
 from bridge.store.sessions import Session
 
 
-@dataclass(frozen=True)
 class Patient:
     """One user with one project."""
 
-    root: Path
-
-    @property
-    def home(self) -> Path:
-        return self.root / "home"
-
-    @property
-    def bridge(self) -> Path:
-        return self.home / ".hostbridge"
-
-    @property
-    def project(self) -> Path:
-        return self.root / "project"
-
-    @property
-    def state(self) -> Path:
-        return self.bridge / "state" / str(self.project).lstrip("/") / "@"
-
-    @property
-    def local(self) -> Path:
-        return self.project / ".claude" / "settings.local.json"
-
-    @property
-    def managed(self) -> Path:
-        return self.root / "managed"
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self.home, self.project = root / "home", root / "project"
+        self.bridge = self.home / ".hostbridge"
+        self.state = self.bridge / "state" / str(self.project).lstrip("/") / "@"
+        self.local = self.project / ".claude" / "settings.local.json"
+        self.managed = root / "managed"
 
     def seen(self, **env: str) -> Subject:
         """Look at it, with these variables set."""
@@ -57,6 +40,18 @@ class Patient:
         """What one check finds."""
         return list(check(self.seen(**env)))
 
+    def only(
+        self, check: Callable[[Subject], Iterator[Finding]], **env: str
+    ) -> Finding:
+        """The only thing that one check finds."""
+        (finding,) = self.found(check, **env)
+        return finding
+
+    def write(self, file: Path, content: dict[str, Any]) -> None:
+        """Write JSON, such as settings, wherever it may lie."""
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(json.dumps(content))
+
     def install(self, kind: Scope = "local", python: str = sys.executable) -> Path:
         """Register the hooks; in which file."""
         settings = self.seen().settings
@@ -66,13 +61,7 @@ class Patient:
         installer.install(change, hooks_folder(), python)
         return target.file
 
-    def opens(
-        self,
-        name: str = "s1",
-        pid: int | None = None,
-        carrier: str | None = None,
-        **env: str,
-    ) -> None:
+    def opens(self, name="s1", pid=None, carrier=None, **env):
         """A session of the project is open, started with these variables."""
         host = identify(pid or os.getpid())
         session = Session(session_id=name, host=host, registered_at=1, carrier=carrier)
@@ -81,7 +70,9 @@ class Patient:
 
 
 @pytest.fixture
-def patient(tmp_path):
+def patient(tmp_path, monkeypatch):
+    # Of so many runs of a hook, and of a bare shell, the best is told.
+    monkeypatch.setattr(hook_run, "_ROUNDS", 2)
     made = Patient(tmp_path.resolve())
     made.home.mkdir()
     (made.project / ".git").mkdir(parents=True)

@@ -1,6 +1,5 @@
 """What a clone brings: `doctor` starts none of it, and says what it changes."""
 
-import json
 import os
 import sys
 from itertools import chain
@@ -15,11 +14,6 @@ from bridge.shipped import hooks_folder
 pytestmark = pytest.mark.slow
 
 
-def write(file, **content):
-    file.parent.mkdir(parents=True, exist_ok=True)
-    file.write_text(json.dumps(content))
-
-
 @pytest.mark.parametrize("name", ["settings.json", "settings.local.json"])
 def test_what_a_clone_registers_as_ours_is_not_started(patient, name):
     """Our mark is no secret: a stranger's command may end with it."""
@@ -28,7 +22,7 @@ def test_what_a_clone_registers_as_ours_is_not_started(patient, name):
     trap = f"touch {patient.root}/ran; # hostbridge"
     for group in chain.from_iterable(table.values()):
         group["hooks"][0]["args"][1] = trap
-    write(patient.project / ".claude" / name, hooks=table)
+    patient.write(patient.project / ".claude" / name, {"hooks": table})
 
     (finding,) = patient.found(hook_run.run)
 
@@ -61,28 +55,26 @@ def test_a_file_that_only_looks_like_settings_delays_nothing(patient, name, what
 def test_settings_of_ours_that_it_sets_are_named(patient):
     """They may switch hostbridge off, or raise a budget."""
     file = patient.project / ".claude" / "settings.json"
-    write(file, env={"BRIDGE_OFF": "1", "LANG": "C"})
-    write(patient.home / ".claude" / "settings.json", env={"BRIDGE_SLOTS": "2"})
+    patient.write(file, {"env": {"BRIDGE_OFF": "1", "LANG": "C"}})
+    users = patient.home / ".claude" / "settings.json"
+    patient.write(users, {"env": {"BRIDGE_SLOTS": "2"}})
 
-    assert patient.found(hooks.allowed) == [
-        warning(
-            f"{file} sets BRIDGE_OFF in env",
-            "sessions here obey that, and commands in your shell do not",
-            f"if it is not yours, remove it from {file}",
-        )
-    ]
+    assert patient.only(hooks.allowed) == warning(
+        f"{file} sets BRIDGE_OFF in env",
+        "sessions here obey that, and commands in your shell do not",
+        f"if it is not yours, remove it from {file}",
+    )
 
 
 @pytest.mark.parametrize("server", [{"command": "sh"}, "x", []], ids=str)
 def test_another_server_by_our_name_is_named(patient, server):
     """It hides the user's own, and who allows ours allows its tools."""
-    write(patient.project / ".mcp.json", mcpServers={"hostbridge": server})
+    servers = {"mcpServers": {"hostbridge": server}}
+    patient.write(patient.project / ".mcp.json", servers)
 
-    assert patient.found(mcp.server) == [
-        warning(
-            "--project: another server has our name",
-            "a session takes its tools for ours, and asks you about them so",
-            "look: claude mcp get hostbridge; if it is not yours: claude mcp remove "
-            "--scope project hostbridge",
-        )
-    ]
+    assert patient.only(mcp.server) == warning(
+        "--project: another server has our name",
+        "a session takes its tools for ours, and asks you about them so",
+        "look: claude mcp get hostbridge; if it is not yours: claude mcp remove "
+        "--scope project hostbridge",
+    )

@@ -21,35 +21,28 @@ pytestmark = pytest.mark.slow
 SILENT = "hostbridge was moved or removed; its hooks do nothing"
 
 
-def write(file, content):
-    file.parent.mkdir(parents=True, exist_ok=True)
-    file.write_text(json.dumps(content))
-
-
 def test_no_registration_is_a_problem(patient):
-    assert patient.found(hooks.registered) == [
-        problem(
-            f"not registered for {patient.project}",
-            "without hooks no session sees a request",
-            "hostbridge install",
-        )
-    ]
+    assert patient.only(hooks.registered) == problem(
+        f"not registered for {patient.project}",
+        "without hooks no session sees a request",
+        "hostbridge install",
+    )
 
 
 @pytest.mark.parametrize("kind", ["local", "user", "project"])
 def test_one_registration_is_right(patient, kind):
     file = patient.install(kind)
 
-    assert patient.found(hooks.registered) == [
-        ok(f"registered once: --{kind} ({file})")
-    ]
+    assert patient.only(hooks.registered) == ok(f"registered once: --{kind} ({file})")
 
 
 def test_more_than_one_is_named(patient):
     local = patient.install("local")
     user = patient.install("user")
     content = json.loads(user.read_text())
-    write(user, content | {"enabledPlugins": {"hostbridge@market": True, "x@y": True}})
+    patient.write(
+        user, content | {"enabledPlugins": {"hostbridge@market": True, "x@y": True}}
+    )
 
     (finding,) = patient.found(hooks.registered)
 
@@ -66,9 +59,9 @@ def test_a_plugin_that_acts_for_a_session_counts(patient):
     patient.state.mkdir(parents=True)
     pin(patient.bridge, "one", "plugin", patient.state)
 
-    assert patient.found(hooks.registered) == [
-        ok("registered once: plugin, by --plugin-dir")
-    ]
+    assert patient.only(hooks.registered) == ok(
+        "registered once: plugin, by --plugin-dir"
+    )
 
 
 @pytest.mark.parametrize("kind", ["local", "project"])
@@ -93,7 +86,7 @@ def test_an_edited_registration_is_noticed(patient):
     file = patient.install("local")
     content = json.loads(file.read_text())
     del content["hooks"]["Stop"]
-    write(file, content)
+    patient.write(file, content)
 
     (finding, _) = patient.found(hooks.registered)
 
@@ -120,19 +113,19 @@ POLICIES = {
     ("place", "key", "value", "cure"), POLICIES.values(), ids=POLICIES
 )
 def test_error_hooks_are_not_allowed(patient, place, key, value, cure):
-    write(patient.root / place, {key: value})
+    patient.write(patient.root / place, {key: value})
 
-    assert patient.found(hooks.allowed) == [
-        problem(
-            f"{patient.root / place} sets {key}",
-            "with it, Claude Code does not run hooks like these",
-            cure.format(key, patient.root / place),
-        )
-    ]
+    assert patient.only(hooks.allowed) == problem(
+        f"{patient.root / place} sets {key}",
+        "with it, Claude Code does not run hooks like these",
+        cure.format(key, patient.root / place),
+    )
 
 
 def test_policies_of_an_administrator_count_only_there(patient):
-    write(patient.local, {"allowManagedHooksOnly": True, "disableAllHooks": False})
+    patient.write(
+        patient.local, {"allowManagedHooksOnly": True, "disableAllHooks": False}
+    )
 
     (finding,) = patient.found(hooks.allowed)
 
@@ -143,13 +136,11 @@ def test_error_settings_that_the_client_cannot_read(patient):
     patient.local.parent.mkdir()
     patient.local.write_text('{\n  "a": 1,\n}')
 
-    assert patient.found(hooks.allowed) == [
-        problem(
-            f"{patient.local}:3:1: expected a key in double quotes",
-            "Claude Code ignores settings that it cannot read",
-            f"correct {patient.local}, then: hostbridge install",
-        )
-    ]
+    assert patient.only(hooks.allowed) == problem(
+        f"{patient.local}:3:1: expected a key in double quotes",
+        "Claude Code ignores settings that it cannot read",
+        f"correct {patient.local}, then: hostbridge install",
+    )
 
 
 @pytest.fixture
@@ -167,7 +158,7 @@ def clock(monkeypatch):
 @pytest.mark.parametrize("kind", ["local", "user", "project", None])
 def test_registered_hooks_are_started(patient, clock, kind):
     """As the client starts them; nothing of it is left, least of all in our home."""
-    clock([0.002] * 9 + [0.001] * 9)
+    clock([0.002] * 2 + [0.001] * 2)
     if kind:
         patient.install(kind)
     before = sorted(patient.root.rglob("*"))
@@ -179,20 +170,20 @@ def test_registered_hooks_are_started(patient, clock, kind):
     found = re.sub(r"has \d+ of", "has N of", finding.found)
     assert found == (
         f"{name}: they start; an idle tool call costs 2.0 ms, starting a bare shell "
-        "1.0 ms (best of 9); an offer has N of the 10,000 characters that the client "
+        "1.0 ms (best of 2); an offer has N of the 10,000 characters that the client "
         "lets through"
     )
     assert sorted(patient.root.rglob("*")) == before
 
 
 # The best run is the hook's cost, not what else the machine does meanwhile.
-COSTS = [([0.5] * 8 + [0.002], Verdict.OK), ([0.027] * 9, Verdict.WARNING)]
+COSTS = [([0.5, 0.002], Verdict.OK), ([0.027] * 2, Verdict.WARNING)]
 
 
 @pytest.mark.parametrize(("runs", "verdict"), COSTS, ids=["once", "always"])
 def test_hooks_that_are_slow(patient, clock, runs, verdict):
     patient.install()
-    clock(runs + [0.001] * 9)
+    clock(runs + [0.001] * 2)
 
     (finding,) = patient.found(hook_run.run)
 
@@ -217,7 +208,7 @@ def test_error_hooks_with_a_python_that_has_no_hostbridge(patient):
 
 def test_error_hooks_whose_scripts_are_gone(patient):
     form = form_of("user", patient.root / "gone", sys.executable)
-    write(patient.home / ".claude" / "settings.json", {"hooks": entries(form)})
+    patient.write(patient.home / ".claude" / "settings.json", {"hooks": entries(form)})
 
     (finding,) = patient.found(hook_run.run)
 

@@ -3,15 +3,15 @@
 import json
 import os
 import re
-import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import needs
 import pytest
+from installed import stage_at
+from programs import ran
 
 from bridge.doctor.live import STOPS
 from bridge.protocol.failure_codes import MEANINGS
@@ -29,14 +29,8 @@ YES = answering(reply('{"ok": true}'))
 def run(stage: Stage, *arguments: str, **env: str) -> tuple[int, str]:
     """Exit code and stdout of `hostbridge ARGUMENTS` in the stage's project."""
     path = f"{stage.program.parent}:{os.environ['PATH']}"
-    done = subprocess.run(
-        [sys.executable, "-c", "from bridge.cli.main import main; main()", *arguments],
-        cwd=stage.project,
-        env={**stage.environment(), "PATH": path, **env},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    env = {**stage.environment(), "PATH": path, **env}
+    done = ran(sys.executable, "-m", "bridge", *arguments, cwd=stage.project, env=env)
     assert "Traceback" not in done.stderr
     return done.returncode, done.stdout
 
@@ -45,8 +39,7 @@ def run(stage: Stage, *arguments: str, **env: str) -> tuple[int, str]:
 def staged(root: Path, model: Any) -> Iterator[Stage]:
     """A stage whose project is a repository, with hooks and this model."""
     with ScriptedApi(model) as api:
-        stage = Stage(root, api, program=needs.client())
-        (stage.project / ".git").mkdir()
+        stage = stage_at(root, api)
         run(stage, "install")
         yield stage
 

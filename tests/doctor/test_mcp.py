@@ -46,13 +46,11 @@ def test_a_server_starts_and_has_its_tools(patient):
 def test_a_server_that_an_older_install_registered(patient):
     register(patient, "/gone/bin/python")
 
-    assert patient.found(mcp.server) == [
-        warning(
-            "--local: not registered as this hostbridge would do it",
-            "another version or installation did, or an edit",
-            "hostbridge install --local --mcp",
-        )
-    ]
+    assert patient.only(mcp.server) == warning(
+        "--local: not registered as this hostbridge would do it",
+        "another version or installation did, or an edit",
+        "hostbridge install --local --mcp",
+    )
 
 
 def test_a_server_whose_package_is_missing(patient, monkeypatch):
@@ -87,6 +85,6 @@ def test_the_plugin_brings_its_own(patient):
     patient.local.parent.mkdir()
     patient.local.write_text(json.dumps(plugins))
 
-    assert patient.found(mcp.server) == [
-        ok(f"the plugin hostbridge@hostbridge ({patient.local}) brings the server")
-    ]
+    assert patient.only(mcp.server) == ok(
+        f"the plugin hostbridge@hostbridge ({patient.local}) brings the server"
+    )

@@ -65,12 +65,10 @@ def no_extra(monkeypatch):
 @pytest.mark.usefixtures("no_extra")
 def test_without_the_extra_nothing_is_wrong(patient):
     """The open session needs none of it."""
-    assert patient.found(models.local, PATH=str(patient.root)) == [
-        ok(
-            f"not set up: llama-cpp-python is not installed; run: {how_to_add('local')}"
-            "; that needs a C++ compiler, and none is on PATH"
-        )
-    ]
+    assert patient.only(models.local, PATH=str(patient.root)) == ok(
+        f"not set up: llama-cpp-python is not installed; run: {how_to_add('local')}"
+        "; that needs a C++ compiler, and none is on PATH"
+    )
 
 
 @pytest.mark.usefixtures("no_extra")
@@ -145,9 +143,9 @@ def test_a_file_that_is_no_model(patient):
 
 
 def test_no_endpoint_is_no_issue(patient):
-    assert patient.found(models.endpoint) == [
-        ok("not set up: BRIDGE_OPENAI_BASE_URL is not set")
-    ]
+    assert patient.only(models.endpoint) == ok(
+        "not set up: BRIDGE_OPENAI_BASE_URL is not set"
+    )
 
 
 @pytest.fixture

@@ -4,9 +4,9 @@ import pytest
 
 from bridge.doctor.finding import Verdict, ok, warning
 from bridge.doctor.recent_failures import judge
-from bridge.protocol.failure_codes import CURES, MEANINGS, TOO_EARLY, FailureCode
+from bridge.protocol.failure_codes import CURES, MEANINGS, TOO_EARLY
 from bridge.protocol.request import Request
-from bridge.protocol.response import Response, answered, failed
+from bridge.protocol.response import answered, failed
 from bridge.protocol.status import Stage
 
 NOW = 1_800_000_000_000
@@ -14,9 +14,7 @@ NOW = 1_800_000_000_000
 WANTED = {"cancelled", "agent_failed", "agent_blocked"}
 
 
-def ended(
-    code: FailureCode | None = None, *, at: int = NOW, name: str = "r1"
-) -> Response:
+def ended(code=None, *, at=NOW, name="r1"):
     request = Request(request_id=name, prompt="?", created_at=at - 5)
     if code is None:
         return answered(request, raw="{}", parsed={}, now_ms=at, route="host")

@@ -55,6 +55,11 @@ def waits(seen=None, **fields):
     return queue(waiting=(request(**fields),), **(seen or {}))
 
 
+def unheard(why, **seen):
+    """One request waits, and a session does not hear its bell."""
+    return waits({"unheard": {"s1": why}, **seen})
+
+
 def held(*, timeout=120_000, **fields):
     """One request is held, by a claim with these fields."""
     usual = {"session": "s1", "host": HOST, "at": NOW - 90_000}
@@ -64,16 +69,18 @@ def held(*, timeout=120_000, **fields):
 
 EVERYTHING = Off({"": 0})
 THIS_SESSION = Off({"s1": 0})
-IS_OFF = {"live": (), "settings": Settings(Path("/home"), off=True)}
+SHELL_OFF = {"settings": Settings(Path("/home"), off=True)}
 NO_SLOT = session(limits=SessionLimits(slots=0, agents_per_hour=2))
 NONE_CAN = "waiting, and no session can take it"
 NEW = "ok: asked just now"
+NEXT_TRY = "ok: waiting for the time of its next try"
 RUNNING = "ok: none waits; 1 running"
 NOBODY = {"live": ()}
+IS_OFF = NOBODY | SHELL_OFF
 TWO = (session(), session(session_id="s2"))
 NO_FREE_SLOT = (
-    "session s1: 0 of 0 agents are busy (slots); it goes on when one of them ends; "
-    "more now: hostbridge config set slots 4"
+    "ok: waiting for a free slot (session s1: 0 of 0 agents are busy (slots); it goes "
+    "on when one of them ends; more now: hostbridge config set slots 4)"
 )
 SPENT = NO_SLOT.with_(spent=spent(UP, HOUR_MS + 1, 2, 1))
 LEFT_ALONE = "waiting, though a session is open that should have taken it"
@@ -89,53 +96,29 @@ FIVE = tuple(request(request_id=f"r{n}") for n in range(5))
 CASES = {
     "nothing": (queue(), "ok: none waits; 0 running"),
     "an agent at work": (held(launched_at=NOW - 50_000), RUNNING),
-    "between two tries, whoever is open": (
-        waits(NOBODY, **LATER),
-        "ok: waiting for the time of its next try",
-    ),
+    "between two tries, whoever is open": (waits(NOBODY, **LATER), NEXT_TRY),
     "overdue, whatever else": (waits(NOBODY, timeout=60_000), "warning: overdue"),
     "overdue at work": (held(timeout=60_000, launched_at=NOW), "warning: overdue"),
     "switched off": (waits({"off": EVERYTHING}), f"problem: {NONE_CAN}"),
     "no session": (waits(NOBODY), f"problem: {NONE_CAN}"),
     "off in this shell": (waits(IS_OFF), f"problem: {NONE_CAN}"),
-    "off in this shell, not in the session": (
-        waits({"settings": IS_OFF["settings"]}, created_at=NOW - 1),
-        NEW,
-    ),
+    "off in this shell alone": (waits(SHELL_OFF, created_at=NOW - 1), NEW),
     "for another session": (waits(session="s2"), f"warning: {NONE_CAN}"),
     "for a former id": (waits(FORMER, session="s0", created_at=NOW - 1), NEW),
     "declined": (waits(declined_by=("s1",)), f"problem: {NONE_CAN}"),
     "session off": (waits({"off": THIS_SESSION}), f"warning: {NONE_CAN}"),
     "budget": (waits({"live": (SPENT,)}), f"warning: {BUDGET}"),
-    "slots": (
-        waits({"live": (NO_SLOT,)}),
-        f"ok: waiting for a free slot ({NO_FREE_SLOT})",
-    ),
+    "slots": (waits({"live": (NO_SLOT,)}), NO_FREE_SLOT),
     "for us": (waits(route="local"), "warning: waiting for `hostbridge serve`"),
     "for us, just now": (waits(NOBODY, route="local", created_at=NOW - 2_000), NEW),
     "served": (held(route="claude", host=ME, launched_at=NOW), RUNNING),
     "served by nobody any more": (held(route="claude", launched_at=NOW), SERVED),
     "asked just now": (waits(created_at=NOW - 2_000), NEW),
-    "has no watch": (
-        waits({"unheard": {"s1": NO_WATCH}}),
-        f"warning: {OPEN} {NO_WATCH.what}",
-    ),
-    "does not answer its bell": (
-        waits({"unheard": {"s1": UNANSWERED}}),
-        f"problem: {OPEN} {UNANSWERED.what}",
-    ),
-    "has just started": (
-        waits({"unheard": {"s1": JUST_STARTED}}),
-        f"ok: {OPEN} {JUST_STARTED.what}",
-    ),
-    "one of two hears": (
-        waits({"live": TWO, "unheard": {"s1": NO_WATCH}}),
-        f"problem: {LEFT_ALONE}",
-    ),
-    "hooks do not process": (
-        queue(waiting=FIVE),
-        f"problem: 5 {LEFT_ALONE}: r0, r1, r2, …",
-    ),
+    "has no watch": (unheard(NO_WATCH), f"warning: {OPEN} {NO_WATCH.what}"),
+    "does not answer": (unheard(UNANSWERED), f"problem: {OPEN} {UNANSWERED.what}"),
+    "has just started": (unheard(JUST_STARTED), f"ok: {OPEN} {JUST_STARTED.what}"),
+    "one of two hears": (unheard(NO_WATCH, live=TWO), f"problem: {LEFT_ALONE}"),
+    "no hook acts": (queue(waiting=FIVE), f"problem: 5 {LEFT_ALONE}: r0, r1, r2, …"),
     "offered in vain": (held(offers=(NOW - 90_000, NOW)), NOT_STARTED),
     "offered just now": (held(offers=(NOW - 1_000,)), RUNNING),
     "its session is gone": (held(host=OTHER, launched_at=NOW), GONE),
@@ -204,13 +187,11 @@ def test_a_request_on_disk_that_nobody_can_take(patient):
         '{"requestId": "by-hand", "agentType": "Explore", "prompt": "?"}'
     )
 
-    assert patient.found(queue_check.stuck) == [
-        problem(
-            "1 waiting, and no session can take it: by-hand",
-            f"no Claude Code session with hostbridge is open in {patient.project}",
-            f"start `claude` in {patient.project}",
-        )
-    ]
+    assert patient.only(queue_check.stuck) == problem(
+        "1 waiting, and no session can take it: by-hand",
+        f"no Claude Code session with hostbridge is open in {patient.project}",
+        f"start `claude` in {patient.project}",
+    )
 
 
 def test_a_file_that_nobody_can_read_is_named(patient):

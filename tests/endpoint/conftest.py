@@ -1,7 +1,5 @@
 """A scripted server for every test of the endpoint."""
 
-from __future__ import annotations
-
 import pytest
 from scripted_server import ScriptedServer
 

@@ -5,7 +5,7 @@ import threading
 from types import SimpleNamespace
 
 import pytest
-from scripted_server import Act, Talk, connect, failure, silent
+from scripted_server import Act, Talk, connect, failure, silent, trickle
 
 from bridge.endpoint.http_transport import Connections
 
@@ -39,12 +39,18 @@ def silent_from_then_on(talk: Talk, asked) -> None:
     silent(talk, asked)
 
 
-@pytest.mark.parametrize("act", [silent, silent_from_then_on])
+@pytest.mark.parametrize("act", [silent, silent_from_then_on, trickle])
 @pytest.mark.parametrize(
-    ("how", "code"),
-    [("stopped", "cancelled"), ("closed", "model_died"), ("late", "timeout")],
+    ("how", "code", "message"),
+    [
+        ("stopped", "cancelled", "the reply is no longer wanted"),
+        ("closed", "model_died", "the model was closed"),
+        ("late", "timeout", "did not answer by the deadline"),
+    ],
 )
-def test_a_client_that_no_longer_waits_hangs_up(server, monkeypatch, act, how, code):
+def test_a_client_that_no_longer_waits_hangs_up(
+    server, monkeypatch, act, how, code, message
+):
     """Otherwise the server would go on computing for nobody."""
     endpoint = connect(server, act)
 
@@ -63,7 +69,7 @@ def test_a_client_that_no_longer_waits_hangs_up(server, monkeypatch, act, how, c
         should_stop=server.begun.is_set if how == "stopped" else lambda: False,
     )
 
-    assert found[0] == code
+    assert (found[0], found[1].endswith(message)) == (code, True), found
     assert server.left.wait(300)
 
 

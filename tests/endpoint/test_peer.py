@@ -1,7 +1,6 @@
 """A real server that is not ours, with a real model: that of llama-cpp-python."""
 
 import importlib.util
-import json
 import socket
 import subprocess
 import sys
@@ -76,36 +75,26 @@ def endpoint(url):
     endpoint.close()
 
 
-def ask(endpoint, max_tokens):
-    question = "Is water wet? Answer as JSON, why in five words."
-    return endpoint.reply(
-        ChatRequest(
-            messages=[Message("user", question)],
-            shape=SHAPE,
-            prefix=0,
-            max_tokens=max_tokens,
-            deadline_s=time.monotonic() + 120,
-        )
+def test_error_the_reply_is_cut(endpoint):
+    request = ChatRequest(
+        messages=[Message("user", "Is water wet? Answer as JSON, why in five words.")],
+        shape=SHAPE,
+        prefix=0,
+        max_tokens=4,
+        deadline_s=time.monotonic() + 120,
     )
 
-
-def test_a_reply_has_the_shape(endpoint):
-    """This server does not know `json_schema`: it is asked in the older form."""
-    reply = ask(endpoint, 150)
-
-    jsonschema.validate(json.loads(reply.text), SHAPE)
-    assert reply.tokens > 5
-
-
-def test_error_the_reply_is_cut(endpoint):
     with pytest.raises(ModelFailed) as caught:
-        ask(endpoint, 4)
+        endpoint.reply(request)
 
     assert caught.value.code == "too_long"
 
 
 def test_a_whole_run(endpoint, tmp_path):
-    """From a prompt to a typed answer, through the loop."""
+    """From a prompt to a typed answer, through the loop.
+
+    This server does not know `json_schema`: it is asked in the older form.
+    """
     outcome = run(
         Job(
             request=Request(request_id="r", prompt="Is water wet?"),
@@ -119,3 +108,4 @@ def test_a_whole_run(endpoint, tmp_path):
     assert outcome.verdict.code is None, outcome
     jsonschema.validate(outcome.verdict.parsed, SHAPE)
     assert outcome.run.model == "openai:smol"
+    assert outcome.run.tokens > 5

@@ -1,7 +1,6 @@
 """What the tests of install share: a home, a project, the command line."""
 
 import os
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -10,37 +9,16 @@ from bridge.change.collect import read_files
 from bridge.cli.main import run
 
 
-@dataclass(frozen=True)
 class World:
     """One user with one project. `run` runs the command line there."""
 
-    root: Path
-    patch: pytest.MonkeyPatch
-    output: pytest.CaptureFixture[str]
-
-    @property
-    def home(self) -> Path:
-        return self.root / "home"
-
-    @property
-    def project(self) -> Path:
-        return self.root / "pro ject"
-
-    @property
-    def local(self) -> Path:
-        return self.project / ".claude" / "settings.local.json"
-
-    @property
-    def shared(self) -> Path:
-        return self.project / ".claude" / "settings.json"
-
-    @property
-    def user(self) -> Path:
-        return self.home / ".claude" / "settings.json"
-
-    @property
-    def carrier(self) -> Path:
-        return self.home / ".claude" / "agents" / "hostbridge-reader.md"
+    def __init__(self, root, patch, output):
+        self.root, self.patch, self.output = root, patch, output
+        self.home, self.project = root / "home", root / "pro ject"
+        self.local = self.project / ".claude" / "settings.local.json"
+        self.shared = self.project / ".claude" / "settings.json"
+        self.user = self.home / ".claude" / "settings.json"
+        self.carrier = self.home / ".claude" / "agents" / "hostbridge-reader.md"
 
     @property
     def wrote(self) -> str:

@@ -10,6 +10,7 @@ from typing import Any
 
 import forkserver
 import needs
+from programs import ran
 
 import bridge
 from bridge.host.hook_table import Kind, entries, form_of
@@ -43,9 +44,7 @@ def make_environment(folder: Path) -> Path:
     venv.create(folder, with_pip=False)
     python = folder / "bin" / "python"
     where = "import sysconfig; print(sysconfig.get_path('purelib'))"
-    site = subprocess.run(
-        [python, "-c", where], capture_output=True, text=True, check=True
-    ).stdout.strip()
+    site = ran(python, "-c", where).stdout.strip()
     # Named in a file of this kind, a folder's own files of this kind do not count.
     Path(site, "borrowed.pth").write_text(sysconfig.get_path("purelib") + "\n")
     return python
@@ -64,12 +63,7 @@ def stage_at(root: Path, api: ScriptedApi, **env: str) -> Stage:
     return stage
 
 
-def command(
-    stage: Stage,
-    *arguments: str,
-    python: Path | str = sys.executable,
-    package: Path = ROOT,
-) -> str:
+def command(stage, *arguments, python=sys.executable, package=ROOT):
     """The stdout of `hostbridge ARGUMENTS` in the stage's project."""
     env = stage.environment()
     if (python, package) == (sys.executable, ROOT):
@@ -77,14 +71,7 @@ def command(
     else:
         program = [str(python), "-c", "from bridge.cli.main import main; main()"]
         env["PYTHONPATH"] = str(package)
-    done = subprocess.run(
-        [*program, *arguments],
-        cwd=stage.project,
-        env=env,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    done = ran(*program, *arguments, cwd=stage.project, env=env)
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
 

@@ -1,17 +1,14 @@
 """The shell that is registered: silent without its scripts, one process when idle."""
 
-from __future__ import annotations
-
 import os
 import shutil
-import subprocess
 import sys
-from dataclasses import dataclass, field
 from pathlib import Path
 
 import needs
 import pytest
 from pinworld import pin
+from programs import ran
 
 from bridge.host.hook_table import KINDS, POINTER, Hook, Kind, form_of
 from bridge.host.install_records import InstallRecords
@@ -20,25 +17,18 @@ from bridge.shipped import hooks_folder
 IDLE = Hook("PostToolUse", "tool-end")
 
 
-@dataclass
 class Session:
     """A session that hooks of one kind act for, with nothing to do."""
 
-    root: Path
-    kind: Kind
-    hooks: Path = field(default_factory=hooks_folder)
-
-    @property
-    def home(self) -> Path:
-        return self.root / "ho'me $x"
-
-    @property
-    def env(self) -> dict[str, str]:
-        return {
+    def __init__(self, root: Path, kind: Kind) -> None:
+        self.root, self.kind = root, kind
+        self.home = root / "ho'me $x"
+        self.hooks = hooks_folder()
+        self.env = {
             "PATH": "/usr/bin:/bin",
-            "HOME": str(self.root),
+            "HOME": str(root),
             "BRIDGE_HOME": str(self.home),
-            "CLAUDE_PROJECT_DIR": str(self.root / "project"),
+            "CLAUDE_PROJECT_DIR": str(root / "project"),
             "CLAUDE_CODE_SESSION_ID": "one",
             "CLAUDE_PID": "7",
         }
@@ -56,14 +46,9 @@ class Session:
             InstallRecords(self.home).write_pointer(self.hooks, sys.executable)
 
     def argv(self) -> list[str]:
-        form = form_of(self.kind, self.hooks, sys.executable)
-        return [
-            "/bin/sh",
-            *(
-                each.replace("${CLAUDE_PLUGIN_ROOT}/hooks", str(self.hooks))
-                for each in form.arguments(IDLE)
-            ),
-        ]
+        words = form_of(self.kind, self.hooks, sys.executable).arguments(IDLE)
+        named = "${CLAUDE_PLUGIN_ROOT}/hooks"
+        return ["/bin/sh", *(each.replace(named, str(self.hooks)) for each in words)]
 
     def copy_hooks(self) -> None:
         """Have the session use a copy of the hooks, which a test may spoil."""
@@ -72,14 +57,8 @@ class Session:
         if self.kind == "project":
             InstallRecords(self.home).write_pointer(self.hooks, sys.executable)
 
-    def run(self, *before: str) -> tuple[int, bytes, bytes]:
-        done = subprocess.run(
-            [*before, *self.argv()],
-            env=self.env,
-            input=b"{}",
-            capture_output=True,
-            check=False,
-        )
+    def run(self, *before: str) -> tuple[int, str, str]:
+        done = ran(*before, *self.argv(), env=self.env, input="{}")
         return done.returncode, done.stdout, done.stderr
 
 
@@ -98,7 +77,7 @@ def test_an_idle_hook_is_one_process(session):
 
     done = session.run(strace, "-f", "-qq", "-o", str(log), "-e", watched)
 
-    assert done == (0, b"", b"")
+    assert done == (0, "", "")
     (call,) = [line for line in log.read_text().splitlines() if "(" in line]
     assert 'execve("/bin/sh"' in call
     beat = list(session.home.rglob("one.beat"))
@@ -112,7 +91,7 @@ def test_missing_scripts_are_silent(session):
 
     after = session.run()
 
-    assert before == after == (0, b"", b"")
+    assert before == after == (0, "", "")
 
 
 @pytest.mark.parametrize("missing", ["lib.sh", "run-python.sh"])
@@ -123,7 +102,7 @@ def test_a_script_that_is_broken_blocks_nothing(session, missing):
 
     code, out, _ = session.run()
 
-    assert (code, out) == (0, b"")
+    assert (code, out) == (0, "")
 
 
 def test_a_pointer_that_cannot_be_read_is_silent(tmp_path):
@@ -136,8 +115,8 @@ def test_a_pointer_that_cannot_be_read_is_silent(tmp_path):
 
     folder = session.run()
 
-    assert gone == (0, b"", b"")
-    assert (folder[0], folder[1]) == (0, b"")
+    assert gone == (0, "", "")
+    assert (folder[0], folder[1]) == (0, "")
 
 
 PROGRAMS = {
@@ -182,11 +161,5 @@ def found_python(path: str) -> str:
     lib = (hooks_folder() / "run-python.sh").read_text()
     body = lib[lib.index("find_python() {") :].replace("ulimit -t 2", "ulimit -t 1")
     script = f'python=\n{body}\nfind_python\nprintf %s "$python"'
-    done = subprocess.run(
-        ["/bin/sh", "-c", script],
-        env={"PATH": path, "HOME": os.environ["HOME"]},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    return done.stdout
+    env = {"PATH": path, "HOME": os.environ["HOME"]}
+    return ran("/bin/sh", "-c", script, env=env).stdout

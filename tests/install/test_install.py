@@ -3,11 +3,11 @@
 import json
 import os
 import stat
-import subprocess
 import sys
 
 import pytest
 from installed import MINE, expected
+from programs import ran
 
 from bridge.host.hook_table import PROJECT, Hook
 from bridge.host.install_records import InstallRecords
@@ -87,14 +87,10 @@ def test_what_a_committed_install_passes_on(tmp_path):
     InstallRecords(tmp_path / "home").write_pointer(tmp_path / "hooks", "/python")
     hook = Hook("PreToolUse", "tool-start", tools="bash")
 
-    done = subprocess.run(
-        ["/bin/sh", *PROJECT.arguments(hook)],
-        env={"BRIDGE_HOME": str(tmp_path / "home")},
-        capture_output=True,
-        check=True,
-    )
+    env = {"BRIDGE_HOME": str(tmp_path / "home")}
+    done = ran("/bin/sh", *PROJECT.arguments(hook), env=env)
 
-    assert done.stdout == b"PreToolUse|project|/python|bash|"
+    assert done.stdout == "PreToolUse|project|/python|bash|"
 
 
 def settings_of(world, text=MINE):
@@ -192,7 +188,6 @@ def test_a_link_that_leads_nowhere_yet_is_followed(world):
     ("text", "problem"),
     [
         ("{\n  // mine\n}", ":2:3: a comment, for which JSON has no room"),
-        ('{"a": 1,}', ":1:9: expected a key in double quotes"),
         ('{"hooks": []}', ": hooks: expected an object, got a list"),
         ('{"a": "\udcff"}', ":1: not UTF-8"),
     ],
@@ -281,3 +276,4 @@ def test_dry_run_shows_the_change_and_makes_none(world):
 
     assert (code, err, world.tree()) == (0, "", before)
     assert out.startswith(CHANGE.format(file=world.local))
+    assert f"  would write {world.carrier}: " in out

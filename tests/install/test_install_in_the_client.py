@@ -38,9 +38,7 @@ def two_bash_calls(request: ApiRequest) -> Answer:
     return reply("finished")
 
 
-@pytest.mark.parametrize(
-    "scope", [pytest.param("local", marks=pytest.mark.full), "user", "project"]
-)
+@pytest.mark.parametrize("scope", ["user", "project"])
 def test_every_scope_serves_a_request(tmp_path, scope):
     """In a folder with a space, a quote and a dollar: what shells trip over.
 
@@ -167,17 +165,3 @@ def test_hooks_that_are_disabled_do_not_run(tmp_path):
         run_print(stage, "hello")
 
     assert not list((stage.home / ".hostbridge").rglob("sessions"))
-
-
-def test_the_client_keeps_the_local_settings_out_of_git(tmp_path):
-    """By itself, in the user's own ignore file: nothing for us to do."""
-    with ScriptedApi(obedient_model()) as api:
-        stage = stage_at(tmp_path, api)
-        command(stage, "install")
-        run_print(stage, "hello")
-
-    status = ["git", "-C", str(stage.project), "status", "--short", "-uall"]
-    done = subprocess.run(
-        status, env=stage.environment(), capture_output=True, text=True, check=True
-    )
-    assert done.stdout == ""

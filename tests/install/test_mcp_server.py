@@ -1,14 +1,12 @@
 """The registered server starts, wherever its Python and its scripts are found."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
-from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
 from installed import copy_of_repository, make_environment
+from programs import ran
 
 from bridge.doctor.mcp import tools_of
 from bridge.host.hook_table import Kind, form_of
@@ -19,12 +17,12 @@ from bridge.shipped import hooks_folder
 pytestmark = pytest.mark.slow
 
 
-@dataclass
 class Client:
     """What starts a server: its folder, and the variables that it sets and fills in."""
 
-    root: Path
-    env: dict[str, str] = field(default_factory=dict)
+    def __init__(self, root: Path) -> None:
+        self.root, self.home = root, root / "ho me"
+        self.env: dict[str, str] = {}
 
     def argv(self, kind: Kind, python: str = sys.executable) -> list[str]:
         words = entry(form_of(kind, hooks_folder(), python))["args"]
@@ -32,10 +30,6 @@ class Client:
         for name, value in known.items():
             words = [word.replace(f"${{{name}}}", value) for word in words]
         return ["/bin/sh", *words]
-
-    @property
-    def home(self) -> Path:
-        return self.root / "ho me"
 
     @property
     def environment(self) -> dict[str, str]:
@@ -75,14 +69,8 @@ def test_the_plugins_server_runs_in_the_plugins_environment(client):
     (plugin / "bridge" / "cli" / "mcp.py").write_text("raise SystemExit")
     assert tools(client, "plugin") == []
     (data / "venv").rename(data / "gone")
-    done = subprocess.run(
-        client.argv("plugin"),
-        env=client.environment,
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        check=False,
-    )
-    assert done.stderr == b"hostbridge: no Python here has it; see: hostbridge doctor\n"
+    done = ran(*client.argv("plugin"), env=client.environment, stdin=subprocess.DEVNULL)
+    assert done.stderr == "hostbridge: no Python here has it; see: hostbridge doctor\n"
 
 
 def test_nothing_of_the_folder_is_run(client):

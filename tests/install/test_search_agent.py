@@ -1,33 +1,11 @@
 """Our own agent among the user's: written by `install`, gone with the last of them."""
 
-import pytest
-
 from bridge.host.carrier import KIND
 from bridge.host.install_records import InstallRecord, InstallRecords, sha256
 from bridge.shipped import agents_folder
 
 TEXT = (agents_folder() / "hostbridge-reader.md").read_bytes()
 MINE = b"---\nname: hostbridge-reader\ndescription: mine\n---\nMine.\n"
-
-
-@pytest.mark.parametrize("scope", ["local", "user", "project"])
-def test_every_install_needs_it(world, scope):
-    world.run("install", f"--{scope}")
-
-    assert world.carrier.read_bytes() == TEXT
-    world.run("uninstall", f"--{scope}")
-    assert not world.carrier.parent.exists()
-
-
-def test_it_stays_while_an_install_needs_it(world):
-    world.run("install", "--local")
-    world.run("install", "--user")
-
-    world.run("uninstall", "--user")
-
-    assert world.carrier.exists()
-    world.run("uninstall", "--local")
-    assert not world.carrier.exists()
 
 
 def test_error_a_file_of_the_users_stays(world):
@@ -64,23 +42,6 @@ def test_the_others_of_the_user_stay(world):
     world.run("uninstall")
 
     assert world.tree() == {"home/.claude/agents/mine.md": MINE}
-
-
-def test_it_can_be_lost_with_our_memory(world):
-    world.run("install")
-    for path in (world.home / ".hostbridge").rglob("*.json"):
-        path.unlink()
-
-    world.run("uninstall")
-
-    assert not world.carrier.exists()
-
-
-def test_dry_run_writes_nothing(world):
-    _, out, _ = world.run("install", "--dry-run")
-
-    assert f"  would write {world.carrier}: " in out
-    assert world.tree() == {}
 
 
 def test_error_install_goes_on_without_it(world):

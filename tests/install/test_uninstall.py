@@ -2,6 +2,7 @@
 
 import json
 import os
+from itertools import product
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -14,22 +15,16 @@ from bridge.api.bridge import Bridge
 from bridge.config import Settings
 from bridge.store.sessions import live_sessions
 
+ALL = ("--local", "--user", "--project")
 TEXTS = (None, "", "{}", "{ }", " \n", MINE, '{"hooks":{"Stop":[]}}', "\ufeff{}\r\n")
 
 
-@pytest.mark.parametrize(
-    ("scope", "before"),
-    [
-        *(("local", text) for text in TEXTS),
-        *(
-            pytest.param(
-                scope, text, marks=[] if text in (None, MINE) else pytest.mark.full
-            )
-            for scope in ("user", "project")
-            for text in TEXTS
-        ),
-    ],
-)
+# How a text is edited does not depend on the scope.
+FILES = [("local", text) for text in TEXTS]
+FILES += product(("user", "project"), (None, MINE))
+
+
+@pytest.mark.parametrize(("scope", "before"), FILES)
 def test_uninstall_restores_the_bytes(world, scope, before):
     """Also where a file did not exist, or was laid out oddly."""
     file = {"local": world.local, "user": world.user, "project": world.shared}[scope]
@@ -80,10 +75,11 @@ def test_uninstall_without_memory_takes_out_ours(world):
     code, _, _ = world.run("uninstall")
 
     assert (code, world.shared.read_text()) == (0, "{}\n")
+    assert not world.carrier.exists()
 
 
 def test_uninstall_all_scopes_at_once(world):
-    for scope in ("--local", "--user", "--project"):
+    for scope in ALL:
         world.run("install", scope)
 
     code, out, err = world.run("uninstall")
@@ -108,6 +104,7 @@ def test_uninstall_of_one_scope_leaves_the_others(world):
 
     assert (code, out) == (0, f"removed {world.local}: it held nothing else\n")
     assert json.loads(world.user.read_text()) == expected("user")
+    assert world.carrier.exists()
 
 
 def test_uninstall_where_nothing_is_installed(world):
@@ -238,37 +235,30 @@ def test_a_session_that_loses_the_last_hooks_is_no_longer_open(world, hooked):
     assert open_ids() == []
 
 
-def test_all_scopes_at_once_leave_no_session_open(world, hooked):
-    """The install that acted for it goes first, the last that reached it later."""
-    for scope in ("--local", "--user", "--project"):
+@pytest.mark.parametrize(
+    ("scopes", "is_enabled", "acting", "left"),
+    [
+        (ALL, False, "local", []),
+        (["--local"], False, "plugin", ["s"]),
+        (["--local"], True, "local", ["s"]),
+    ],
+    ids=["all at once", "the plugin serves it", "the plugin reaches it"],
+)
+def test_sessions_that_stay_open(world, hooked, scopes, is_enabled, acting, left):
+    """The install that acted goes first, the last that reached it later.
+
+    The plugin's hooks act for a session from its next event on.
+    """
+    for scope in scopes:
         world.run("install", scope)
-    open_ids = hooked("local")
-
-    world.run("uninstall")
-
-    assert open_ids() == []
-
-
-def test_a_session_that_the_plugin_serves_stays_open(world, hooked):
-    world.run("install")
-    open_ids = hooked("plugin")
+    if is_enabled:
+        world.user.parent.mkdir(parents=True, exist_ok=True)
+        world.user.write_text('{"enabledPlugins": {"hostbridge@hostbridge": true}}')
+    open_ids = hooked(acting)
 
     _, out, _ = world.run("uninstall")
 
-    assert "session s" not in out
-    assert open_ids() == ["s"]
-
-
-def test_a_session_that_the_plugin_reaches_stays_open(world, hooked):
-    """The plugin's hooks act for it from its next event on."""
-    world.run("install")
-    world.user.parent.mkdir(parents=True, exist_ok=True)
-    world.user.write_text('{"enabledPlugins": {"hostbridge@hostbridge": true}}')
-    open_ids = hooked("local")
-
-    world.run("uninstall")
-
-    assert open_ids() == ["s"]
+    assert ("session s" in out, open_ids()) == (not left, left)
 
 
 def test_uninstall_of_the_user_scope_takes_sessions_of_every_project(world, hooked):

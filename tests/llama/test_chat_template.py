@@ -1,7 +1,5 @@
 """The model's own template writes a conversation; contents become no control words."""
 
-from __future__ import annotations
-
 import pytest
 from ggufs import TEMPLATE
 from hypothesis import given
@@ -127,10 +125,7 @@ EXAMPLE = (Message("user", "how?"), Message("assistant", "so"))
 
 @pytest.mark.parametrize(
     ("before", "shared"),
-    [
-        ((SYSTEM,), "<|im_start|>user\nbe brief\n\n"),
-        ((SYSTEM, *EXAMPLE), SHARED),
-    ],
+    [((SYSTEM,), "<|im_start|>user\nbe brief\n\n"), ((SYSTEM, *EXAMPLE), SHARED)],
     ids=["system", "examples"],
 )
 def test_without_a_system_role_no_task_is_shared(before, shared):

@@ -1,7 +1,5 @@
 """Sample first, mask only on a miss: the same replies with less work."""
 
-from __future__ import annotations
-
 from collections import Counter
 
 import needs

@@ -1,7 +1,5 @@
 """The header of a model file; any other file is an error that says what it is."""
 
-from __future__ import annotations
-
 import os
 from contextlib import suppress
 from ctypes import c_char_p, c_int64, c_size_t
@@ -56,7 +54,8 @@ def test_a_base_model_has_no_chat_template(model):
 
 
 NO_GGUF = "not a GGUF file but "
-CONVERTER = "llama.cpp's convert_hf_to_gguf.py"
+SAFETENSORS = "a safetensors file; convert it with llama.cpp's convert_hf_to_gguf.py"
+POINTER = "a git-lfs pointer, not the file itself: run `git lfs pull`"
 
 
 @pytest.mark.parametrize(
@@ -65,14 +64,8 @@ CONVERTER = "llama.cpp's convert_hf_to_gguf.py"
         (b"", "an empty file"),
         (b"root:x:0:0", "not a GGUF file but something that starts with b'root'"),
         (b"PK\x03\x04....", "not a GGUF file but a zip archive (PyTorch?)"),
-        (
-            b"\x10\x00\x00\x00\x00\x00\x00\x00{}",
-            f"{NO_GGUF}a safetensors file; convert it with {CONVERTER}",
-        ),
-        (
-            b"version https://git-lfs.github.com/spec/v1",
-            f"{NO_GGUF}a git-lfs pointer, not the file itself: run `git lfs pull`",
-        ),
+        (b"\x10" + bytes(7) + b"{}", f"{NO_GGUF}{SAFETENSORS}"),
+        (b"version https://git-lfs.github.com/spec/v1", f"{NO_GGUF}{POINTER}"),
         (gguf(version=1), "GGUF of version 1, not 2 or 3"),
         (b"GGUF\x00\x00\x00\x03", "GGUF of version 50331648 (big-endian?), not 2 or 3"),
         (gguf(tensors={}), "a GGUF file without tensors: a vocabulary, not a model"),

@@ -1,7 +1,5 @@
 """A schema compiles to a grammar, or is refused with the reason."""
 
-from __future__ import annotations
-
 import needs
 import pytest
 
@@ -27,10 +25,7 @@ def problem(schema) -> str | None:
     ("schema", "message"),
     [
         ({"not": {"type": "string"}}, 'Unimplemented keys: ["not"]'),
-        (
-            {"not": {}, "x-guidance": {"lenient": True}},
-            'Unimplemented keys: ["not"]',
-        ),
+        ({"not": {}, "x-guidance": {"lenient": True}}, 'Unimplemented keys: ["not"]'),
         (
             {"type": "string", "minLength": 3, "maxLength": 2},
             "Unsatisfiable schema: minLength (3) is greater than maxLength (2)",

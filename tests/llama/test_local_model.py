@@ -1,7 +1,5 @@
 """The real model in its own process: replies, limits, prompt cache, control tokens."""
 
-from __future__ import annotations
-
 import json
 import re
 import threading

@@ -1,7 +1,5 @@
 """The file for each name of a model, and the error if there is none."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -37,15 +35,6 @@ def test_an_alias_is_the_configured_model_and_degraded(settings, alias):
     assert (model.stands_in_for, model.is_degraded) == (alias, True)
 
 
-def test_an_alias_is_degraded_however_large_the_model():
-    """It is not the model that was asked for."""
-    large = model_files.Header(3, {}, SMALL_BELOW, "Q4_1", 1)
-
-    for alias in ("opus", "sonnet", None):
-        found = model_files.ModelFile(Path("/m.gguf"), large, alias)
-        assert found.is_degraded is (alias is not None)
-
-
 def test_a_path_is_looked_for_beside_the_definition_and_at_home(settings, tmp_path):
     """As a definition's scripts are."""
     beside = tmp_path / "agents"
@@ -68,17 +57,23 @@ def test_a_path_is_looked_for_beside_the_definition_and_at_home(settings, tmp_pa
 
 
 @pytest.mark.parametrize(
-    ("rows", "is_small"),
-    [(SMALL_BELOW // 32 - 1, True), (SMALL_BELOW // 32, False)],
-    ids=["below", "at"],
+    ("parameters", "alias", "is_small", "is_degraded"),
+    [
+        (SMALL_BELOW - 1, None, True, True),
+        (SMALL_BELOW, None, False, False),
+        *((SMALL_BELOW, alias, False, True) for alias in ("opus", "sonnet")),
+    ],
 )
-def test_small_is_below_the_bound(rows, is_small):
-    """The parameters count: the size of a quantized file says little."""
-    header = model_files.Header(3, {}, rows * 32, "Q4_1", 1)
+def test_small_is_below_the_bound(parameters, alias, is_small, is_degraded):
+    """The parameters count: the size of a quantized file says little.
 
-    model = model_files.ModelFile(Path("/m.gguf"), header)
+    An alias is degraded all the same: it is not the model that was asked for.
+    """
+    header = model_files.Header(3, {}, parameters, "Q4_1", 1)
 
-    assert (model.is_small, model.is_degraded) == (is_small, is_small)
+    model = model_files.ModelFile(Path("/m.gguf"), header, alias)
+
+    assert (model.is_small, model.is_degraded) == (is_small, is_degraded)
 
 
 def failure(wanted, settings, **where) -> str:

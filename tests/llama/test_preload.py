@@ -1,7 +1,5 @@
 """A worker that was started on a guess is taken, or ended."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys
@@ -11,9 +9,7 @@ import pytest
 from localmodel import ask, open_model
 
 from bridge.config import Settings
-from bridge.llama.load_options import load_order
-from bridge.llama.model_files import find_model
-from bridge.llama.preload import end_ahead, start_ahead, take_ahead
+from bridge.llama.preload import end_ahead, start_ahead
 
 pytestmark = pytest.mark.slow
 
@@ -100,14 +96,3 @@ def test_an_unused_worker_ends_with_the_process(settings):
 
     with pytest.raises(ProcessLookupError):
         os.kill(int(done.stdout), 0)
-
-
-def test_only_one_model_takes_it(settings, children):
-    start_ahead(None, settings)
-    order = load_order(find_model(None, settings), settings)
-
-    taken = take_ahead(order)
-
-    assert taken.pid in children()
-    assert take_ahead(order) is None
-    assert "SIGKILL" in taken.close()

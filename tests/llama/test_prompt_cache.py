@@ -1,7 +1,5 @@
 """Cached prompts are found again, limited in size, and removed if damaged."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

@@ -1,40 +1,14 @@
 """Rules and the real small model: what holds whatever the model says."""
 
-from __future__ import annotations
-
 import json
 
 import needs
 import pytest
 from hookworld import hook_world
 
-from bridge.api.bridge import Bridge
-from bridge.config import Settings
-from bridge.protocol.response import RequestFailed
 from bridge.rules.compiled import compile_rules
 
 pytestmark = pytest.mark.slow
-
-
-def test_a_rule_keeps_a_local_agent_from_running_anything(tmp_path):
-    needs.local_model()
-    project, home = tmp_path / "project", tmp_path / "home"
-    project.mkdir()
-    home.mkdir(mode=0o700)
-    rules = "on_before_tool: [{tools: [Bash], block: Nothing runs today.}]"
-    (home / "rules.yaml").write_text(rules)
-    bridge = Bridge(Settings(home=home), project)
-    asked = "Run and report: touch made"
-
-    with pytest.raises(RequestFailed) as ended:
-        bridge.ask(asked, "validation-runner", route="local", timeout_s=240)
-
-    log = bridge.store.run_log(ended.value.response.request_id)
-    calls = [e["id"] for e in log if e.get("tool") == "run_command"]
-    results = {e["id"]: e["text"] for e in log if e["event"] == "tool_result"}
-    assert calls
-    assert all("Nothing runs today." in results[call] for call in calls)
-    assert not ended.value.response.run.evidence
 
 
 def test_a_hook_answers_by_a_local_agent(tmp_path, monkeypatch):

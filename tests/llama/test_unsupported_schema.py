@@ -1,7 +1,5 @@
 """The innermost part of a schema that decoding cannot enforce."""
 
-from __future__ import annotations
-
 import pytest
 
 pytest.importorskip("llguidance")

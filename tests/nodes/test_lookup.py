@@ -1,7 +1,5 @@
 """A node is real: found by its name, or refused with the nearest one."""
 
-from __future__ import annotations
-
 import os
 import sys
 

@@ -1,7 +1,5 @@
 """The pieces of a source: whatever the source, found once and in bounded work."""
 
-from __future__ import annotations
-
 from collections import Counter
 from typing import Any
 

@@ -6,36 +6,34 @@ import sys
 import tomllib
 from pathlib import Path
 
+from programs import ran
+
 from bridge.host.hook_table import HOOKS, KINDS, kind_of, plugin_file
 from bridge.protocol.names import CARRIER
 from bridge.shipped import hooks_folder
 
 ROOT = Path(__file__).parents[2]
+MANIFEST = json.loads((ROOT / ".claude-plugin" / "plugin.json").read_text())
 
 
 def test_the_plugin_has_the_packages_name_and_version():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 
-    manifest = json.loads((ROOT / ".claude-plugin" / "plugin.json").read_text())
-
     same = ("name", "version", "description", "license")
-    assert {key: manifest[key] for key in same} == {key: project[key] for key in same}
+    assert {key: MANIFEST[key] for key in same} == {key: project[key] for key in same}
 
 
 def test_the_repository_is_its_own_marketplace():
-    folder = ROOT / ".claude-plugin"
-    manifest = json.loads((folder / "plugin.json").read_text())
-
-    [entry] = json.loads((folder / "marketplace.json").read_text())["plugins"]
+    file = ROOT / ".claude-plugin" / "marketplace.json"
+    [entry] = json.loads(file.read_text())["plugins"]
 
     assert entry.pop("source") == "./"
-    assert entry == {key: manifest[key] for key in entry}
+    assert entry == {key: MANIFEST[key] for key in entry}
 
 
 def test_hooks_json_is_made_from_the_table():
     """Make it with: python -m bridge.host.hook_table > hooks/hooks.json."""
-    command = [sys.executable, "-m", "bridge.host.hook_table"]
-    made = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    made = ran(sys.executable, "-m", "bridge.host.hook_table").stdout
 
     kept = (ROOT / "hooks" / "hooks.json").read_text()
 
@@ -53,14 +51,12 @@ def test_hooks_json_is_made_from_the_table():
 
 def test_mcp_json_is_made_from_the_table():
     """At the top, as .mcp.json, it would be offered to whoever works on hostbridge."""
-    command = [sys.executable, "-m", "bridge.host.mcp_registration"]
-    made = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    made = ran(sys.executable, "-m", "bridge.host.mcp_registration").stdout
 
     assert (ROOT / "hooks" / "mcp.json").read_text() == made
     assert not (ROOT / ".mcp.json").exists()
     assert kind_of(json.loads(made)["mcpServers"]["hostbridge"]) == "plugin"
-    manifest = json.loads((ROOT / ".claude-plugin" / "plugin.json").read_text())
-    assert manifest["mcpServers"] == "./hooks/mcp.json"
+    assert MANIFEST["mcpServers"] == "./hooks/mcp.json"
 
 
 def test_every_script_of_the_table_is_there_and_is_shell():

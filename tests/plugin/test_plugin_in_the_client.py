@@ -2,7 +2,6 @@
 
 import json
 import os
-import subprocess
 import sys
 import venv
 from pathlib import Path
@@ -20,6 +19,7 @@ from installed import (
 )
 from pinworld import kinds_at_work
 from polling import wait_until
+from programs import ran
 from ruleworld import calling, verified
 from seedwords import RULE as SEED
 
@@ -56,15 +56,19 @@ def fires(plugin: Path, event: str, **env: str) -> tuple[str, str]:
     """What a hook of the plugin says, and complains of."""
     folder = str(plugin.parent)
     usual = {"HOME": folder, "CLAUDE_PROJECT_DIR": folder, "PATH": BARE_PATH}
-    done = subprocess.run(
-        ["/bin/sh", plugin / "hooks" / "always", event, "plugin"],
-        env={**usual, "CLAUDE_PLUGIN_ROOT": str(plugin), **env},
-        input="{}",
-        capture_output=True,
-        text=True,
-        check=True,
-    )
+    env = {**usual, "CLAUDE_PLUGIN_ROOT": str(plugin), **env}
+    command = ("/bin/sh", plugin / "hooks" / "always", event, "plugin")
+    done = ran(*command, env=env, input="{}")
+    assert done.returncode == 0, done.stderr
     return done.stdout, done.stderr
+
+
+def client(stage: Stage, *words: str) -> str:
+    """What a command of the client prints."""
+    command = stage.command(*words)
+    done = ran(*command, cwd=stage.project, env=stage.environment())
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
 
 
 @pytest.mark.parametrize("kind", ["plugin", "marketplace"])
@@ -72,19 +76,11 @@ def test_the_client_finds_the_plugin_and_the_marketplace_valid(tmp_path, kind):
     with ScriptedApi(obedient_model()) as api:
         stage = stage_at(tmp_path / "stage", api, PATH=BARE_PATH)
         file = ROOT / ".claude-plugin" / f"{kind}.json"
-        done = subprocess.run(
-            stage.command("plugin", "validate", str(file)),
-            cwd=stage.project,
-            env=stage.environment(),
-            capture_output=True,
-            text=True,
-            check=False,
-        )
+        said = client(stage, "plugin", "validate", str(file))
 
-    assert done.returncode == 0, done.stdout
-    assert done.stdout.startswith(f"Validating {kind} manifest: {file}\n")
-    assert done.stdout.rstrip().endswith("Validation passed")
-    assert ("SessionStart command /bin/sh" in done.stdout) == (kind == "plugin")
+    assert said.startswith(f"Validating {kind} manifest: {file}\n")
+    assert said.rstrip().endswith("Validation passed")
+    assert ("SessionStart command /bin/sh" in said) == (kind == "plugin")
 
 
 def test_the_repository_is_a_marketplace(tmp_path, plugin):
@@ -95,17 +91,8 @@ def test_the_repository_is_a_marketplace(tmp_path, plugin):
     """
     with ScriptedApi(obedient_model()) as api:
         stage = stage_at(tmp_path / "stage", api, PATH=BARE_PATH)
-        for words in (
-            ("marketplace", "add", str(plugin)),
-            ("install", "hostbridge@hostbridge"),
-        ):
-            subprocess.run(
-                stage.command("plugin", *words),
-                cwd=stage.project,
-                env=stage.environment(),
-                capture_output=True,
-                check=True,
-            )
+        client(stage, "plugin", "marketplace", "add", str(plugin))
+        client(stage, "plugin", "install", "hostbridge@hostbridge")
         plugins = stage.home / ".claude" / "plugins"
         python = make_environment(plugins / "data" / "hostbridge-hostbridge" / "venv")
         with StreamSession(stage) as session:

@@ -9,7 +9,6 @@ import make_state
 import pytest
 
 from bridge.agents import trust
-from bridge.api.record_schemas import schema_names
 from bridge.cli.exit_codes import Exit
 from bridge.config import Settings
 from bridge.protocol.failure_codes import MEANINGS
@@ -34,7 +33,10 @@ def files_below(folder: Path) -> dict[str, bytes]:
 
 
 def test_schemas_are_those_of_the_models(tmp_path):
-    """A schema that lags behind its model misleads whoever writes a request by hand."""
+    """A schema that lags behind its model misleads whoever writes a request by hand.
+
+    Every record has its file, and none is left over from a record that is gone.
+    """
     make_state.write_schemas(tmp_path)
 
     assert files_below(STATE / "schemas") == files_below(tmp_path)
@@ -72,10 +74,3 @@ def test_each_file_of_the_example_satisfies_its_schema(room):
 
     for file in (STATE / "example" / room).iterdir():
         jsonschema.validate(json.loads(file.read_text()), schema)
-
-
-def test_every_record_has_a_schema_file():
-    """And no schema file is left over from a record that is gone."""
-    found = sorted(path.stem for path in (STATE / "schemas").iterdir())
-
-    assert found == sorted(schema_names())

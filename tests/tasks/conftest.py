@@ -19,6 +19,16 @@ def elsewhere(tmp_path):
 
 
 @pytest.fixture
+def shared(tasks, elsewhere):
+    """The same three tasks on both sides."""
+    tasks.create("epic")
+    tasks.create("one", parent=1)
+    tasks.create("two", parent=1, depends_on=2)
+    elsewhere.import_(tasks.export())
+    return tasks, elsewhere
+
+
+@pytest.fixture
 def tools(tmp_path):
     """The tools on tasks, on a state of their own."""
     return ToolWorld(tmp_path)

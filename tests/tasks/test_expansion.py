@@ -147,29 +147,25 @@ def test_error_a_closed_task_is_not_divided(epic):
 
 NO_LIST = "subtasks: expected a list of subtasks, got "
 A, B, C = ({"title": title} for title in "abc")
+AT_0, LAST = r"subtasks\[0\]", "expected a position from 0 to 0"
+TWICE = {"validation": "", "validation_criteria": ""}
 # One subtask, or several, and what is said of the first or the second.
 REFUSED = [
     ([3], r"\[0\]: expected an object, got 3"),
     ([{}], r"\[0\].title: must be one line"),
     ([{"title": 3}], r"\[0\].title: expected text, got 3"),
     ([{"titel": "a"}], r"\[0\].titel: .* did you mean 'title'\?"),
-    (
-        [A | {"validation": "", "validation_criteria": ""}],
-        r"\[0\].validation: the same as validation_criteria; give one",
-    ),
+    ([A | TWICE], f"{AT_0}.validation: the same as validation_criteria; give one"),
     ([A | {"priority": 9}], r"\[0\].priority 9: must be"),
     ([A | {"id": [1]}], r"\[0\].id: expected text"),
     ([A | {"id": "x"}, B | {"id": "x"}], r"\[1\].id: 'x' is subtasks\[0\]'s"),
     (
         [A | {"depends_on": [4]}],
-        r"\[0\]: there is no subtask 4; expected a position from 0 to 0",
+        rf"{AT_0}.depends_on\[0\]: there is no subtask 4; {LAST}",
     ),
     ([A | {"depends_on": ["9" * 5000]}], "there is no subtask '999"),
     ([A | {"id": "pars"}, B | {"depends_on": "parse"}], "did you mean 'pars'"),
-    (
-        [A | {"depends_on": [0]}],
-        r"subtasks\[0\].depends_on: a circle: 0 \(a\) → 0 \(a\)",
-    ),
+    ([A | {"depends_on": [0]}], rf"{AT_0}.depends_on: a circle: 0 \(a\) → 0 \(a\)"),
     (
         [A | {"depends_on": [1]}, B | {"depends_on": [2]}, C | {"depends_on": [0]}],
         r"a circle: 0 \(a\) → 1 \(b\) → 2 \(c\) → 0 \(a\)",

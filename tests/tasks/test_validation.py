@@ -132,16 +132,10 @@ def test_a_task_that_is_changed_meanwhile_voids_the_verdict(begun, change):
     assert len(begun.validators.asked) == 2
 
 
-def test_other_changes_void_nothing(begun):
+def test_a_change_after_the_verdict_counts_too(begun):
     begun("update_task", task_id="#1", priority="high", category="code")
     begun.validators.answer(passed=True, feedback=[])
-
-    assert status(begun)["state"] == "passed"
-
-
-def test_a_change_after_the_verdict_counts_too(begun):
-    begun.validators.answer(passed=True, feedback=[])
-    assert status(begun)["state"] == "passed"
+    assert status(begun)["state"] == "passed", "other changes void nothing"
 
     begun("update_task", task_id="#1", title="other")
     assert status(begun)["state"] == "none"
@@ -161,13 +155,26 @@ def test_a_task_that_is_opened_again_is_looked_at_again(begun):
         begun("close_task", task_id="#1")
 
 
-def test_a_validator_without_a_verdict_is_no_pass(begun):
-    begun.validators.answer(summary="all is well")
+@pytest.mark.parametrize(
+    ("answer", "feedback"),
+    [
+        (
+            {"passed": False, "feedback": [{"file": "a.py"}, "b"]},
+            ['{"file":"a.py"}', "b"],
+        ),
+        (
+            {"summary": "all is well"},
+            ["the validator did not answer: it gave no verdict"],
+        ),
+    ],
+    ids=["feedback of any kind", "no verdict"],
+)
+def test_what_is_no_pass(begun, answer, feedback):
+    begun.validators.answer(**answer)
 
     now = status(begun)
 
-    assert now["state"] == "failed"
-    assert now["feedback"] == ["the validator did not answer: it gave no verdict"]
+    assert (now["state"], now["feedback"]) == ("failed", feedback)
 
 
 def test_a_validator_that_was_cancelled_is_no_pass(begun):
@@ -178,12 +185,6 @@ def test_a_validator_that_was_cancelled_is_no_pass(begun):
     assert status(begun)["feedback"][0].startswith(
         "the validator did not answer: cancelled: "
     )
-
-
-def test_feedback_may_be_anything(begun):
-    begun.validators.answer(passed=False, feedback=[{"file": "a.py"}, "b"])
-
-    assert status(begun)["feedback"] == ['{"file":"a.py"}', "b"]
 
 
 def test_a_request_that_is_gone_says_nothing(begun):
@@ -209,21 +210,19 @@ def test_error_a_closed_task_needs_no_validation(tools):
         tools("validate_task", task_id="#1")
 
 
-def test_error_nobody_can_be_started(tools):
-    tools.task("one")
-    tools.context = tools.context._replace(start_agent=None)
-
-    with pytest.raises(CannotStart, match="no agent can be started from here"):
-        tools("validate_task", task_id="#1")
-    assert status(tools)["state"] == "none"
-
-
-def test_error_nobody_could_be_asked(tools):
+@pytest.mark.parametrize(
+    ("start", "error", "said"),
+    [
+        (None, CannotStart, "no agent can be started from here"),
+        (refuse, NoHost, "open"),
+    ],
+)
+def test_error_nobody_can_be_asked(tools, start, error, said):
     """Then nothing has begun."""
     tools.task("one")
-    tools.context = tools.context._replace(start_agent=refuse)
+    tools.context = tools.context._replace(start_agent=start)
 
-    with pytest.raises(NoHost):
+    with pytest.raises(error, match=said):
         tools("validate_task", task_id="#1")
     assert status(tools)["state"] == "none"
 

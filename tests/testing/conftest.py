@@ -1,7 +1,5 @@
 """A project in which a program asks."""
 
-from __future__ import annotations
-
 import pytest
 
 

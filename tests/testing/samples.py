@@ -3,8 +3,6 @@
 A program that does not think of a partial answer is the one of docs/testing.md.
 """
 
-from __future__ import annotations
-
 import shutil
 from pathlib import Path
 

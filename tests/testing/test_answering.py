@@ -1,7 +1,5 @@
 """What a program gets within `answering`, however it asks."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import os
@@ -121,15 +119,14 @@ def test_without_a_session_nothing_is_asked():
     assert block.requests == []
 
 
+BY_AGENT = {"Plan": answer(), "Explore": answer()}
+
+
 @pytest.mark.parametrize(
     ("script", "prompts", "problem"),
     [
         ([answer()], ["one", "two"], "'two', and only 1 outcome was given"),
-        (
-            {"Plan": answer(), "Explore": answer()},
-            ["one"],
-            "'one'; there are outcomes for: Explore, Plan",
-        ),
+        (BY_AGENT, ["one"], "'one'; there are outcomes for: Explore, Plan"),
     ],
     ids=["asked more often", "another agent"],
 )

@@ -1,7 +1,5 @@
 """What a killed test leaves behind: the next one removes it, and nothing else."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

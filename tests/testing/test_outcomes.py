@@ -1,7 +1,5 @@
 """What each outcome gives to the program that asked."""
 
-from __future__ import annotations
-
 import json
 import time
 

@@ -1,30 +1,21 @@
 """The plugin: it costs nothing where nobody uses it, and names what it lacks."""
 
-from __future__ import annotations
-
 import sys
 import tomllib
 from pathlib import Path
 
 import pytest
-from programs import ran
+from programs import loaded_by, ran
 
 import bridge.testing
 
 ROOT = Path(bridge.testing.__file__).parents[2]
 
 
-def loaded_by(code: str) -> set[str]:
-    script = f"import sys\n{code}\nprint(*sys.modules)"
-    done = ran(sys.executable, "-c", script)
-    assert done.returncode == 0, done.stderr
-    return {name.partition(".")[0] for name in done.stdout.split()}
-
-
 def test_its_fixtures_load_nothing_until_they_are_used():
     more = loaded_by("import bridge.testing.plugin") - loaded_by("import pytest")
 
-    assert more == {"bridge"}
+    assert {name.partition(".")[0] for name in more} == {"bridge"}
 
 
 def test_no_project_gets_it_unasked():

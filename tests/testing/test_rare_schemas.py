@@ -1,7 +1,5 @@
 """Schemas that are seldom written, and those from which nothing can be drawn."""
 
-from __future__ import annotations
-
 import json
 
 import pytest
@@ -28,85 +26,46 @@ def a_list(**more):
 
 
 DRAFT_7 = {"$schema": "http://json-schema.org/draft-07/schema#"}
-INTEGER, NO_TEXT = (
-    {"type": "integer"},
-    {"type": "string", "maxLength": 0, "minLength": 1},
-)
-NEEDS_B, NEEDS_C = {"a": ["b"]}, {"a": ["c"]}
+INTEGER = {"type": "integer"}
+NO_TEXT = {"type": "string", "maxLength": 0, "minLength": 1}
+TUPLE = a_list(items=[INTEGER, {"type": "string"}], additionalItems=False, minItems=2)
+ONES = a_list(contains={"const": 1}, minContains=2.0, minItems=3.0, items=INTEGER)
+REQUIRES = {name: {"a": {"required": [name]}} for name in "bcde"}
+LISTED = {name: {"a": [name]} for name in "bc"}
+OF_DRAFT_7 = [{"dependencies": LISTED["b"]}, {"dependencies": REQUIRES["c"]}]
+LATER = [{"dependentRequired": LISTED[name]} for name in "bc"]
+LATER += [{"dependentSchemas": REQUIRES[name]} for name in "de"]
+EITHER = [{"anyOf": [{"required": [name]} for name in pair]} for pair in ("ab", "cd")]
+A_AND_B = dict.fromkeys("ab")
+NAMES = {"enum": [{"b": 1}, 2, None, "a"]}
+GROUP = {"patternProperties": {"^(?<x>a)$": {"const": 1}}, "minProperties": 1}
+ABOVE = {"minimum": 0, "exclusiveMinimum": 3, "maximum": 4}
 # What broke the drawing itself, or was never drawn.
 DRAWN = {
-    "draft 7 tuple": (
-        a_list(items=[INTEGER, {"type": "string"}], additionalItems=False, minItems=2)
-        | DRAFT_7,
-        [0, ""],
-    ),
-    "draft 7 dependencies": (
-        an_object(dependencies=NEEDS_B) | DRAFT_7,
-        {"a": None, "b": None},
-    ),
-    "dependent schemas": (
-        an_object(dependentSchemas={"a": {"required": ["b"]}}),
-        {"a": None, "b": None},
-    ),
-    "two dependencies": (
-        an_object(
-            allOf=[
-                {"dependentRequired": NEEDS_B},
-                {"dependentRequired": NEEDS_C},
-                {"dependentSchemas": {"a": {"required": ["d"]}}},
-                {"dependentSchemas": {"a": {"required": ["e"]}}},
-            ]
-        ),
-        dict.fromkeys("abcde"),
-    ),
+    "draft 7 tuple": (TUPLE | DRAFT_7, [0, ""]),
+    "draft 7 dependencies": (an_object(dependencies=LISTED["b"]) | DRAFT_7, A_AND_B),
+    "dependent schemas": (an_object(dependentSchemas=REQUIRES["b"]), A_AND_B),
+    "two dependencies": (an_object(allOf=LATER), dict.fromkeys("abcde")),
     "two draft 7 dependencies": (
-        an_object(
-            allOf=[
-                {"dependencies": NEEDS_B},
-                {"dependencies": {"a": {"required": ["c"]}}},
-            ]
-        )
-        | DRAFT_7,
+        an_object(allOf=OF_DRAFT_7) | DRAFT_7,
         dict.fromkeys("abc"),
     ),
-    "two choices": (
-        an_object(
-            "",
-            allOf=[
-                {"anyOf": [{"required": ["a"]}, {"required": ["b"]}]},
-                {"anyOf": [{"required": ["c"]}, {"required": ["d"]}]},
-            ],
-        ),
-        {"a": None, "c": None},
-    ),
+    "two choices": (an_object("", allOf=EITHER), dict.fromkeys("ac")),
     "named group": ({"type": "string", "pattern": r"^(?<year>\d{4})$"}, "0000"),
     "anchor": ({"$ref": "#n", "$defs": {"a": {"$anchor": "n", "const": 3}}}, 3),
     "escaped": ({"$ref": "#/$defs/a%20b", "$defs": {"a b": {"const": 3}}}, 3),
     "a name, an object and others": (
-        an_object(
-            "", propertyNames={"enum": [{"b": 1}, 2, None, "a"]}, minProperties=1
-        ),
+        an_object("", propertyNames=NAMES, minProperties=1),
         {"a": None},
     ),
     "named group of a key": (
-        an_object(
-            "",
-            patternProperties={"^(?<x>a)$": {"const": 1}},
-            additionalProperties=False,
-            minProperties=1,
-        ),
+        an_object("", **GROUP, additionalProperties=False),
         {"a": 1},
     ),
     "no item in a short list": (a_list(items=NO_TEXT, maxItems=3), []),
-    "counts with a point": (
-        a_list(contains={"const": 1}, minContains=2.0, minItems=3.0, items=INTEGER),
-        [1, 1, 0],
-    ),
+    "counts with a point": (ONES, [1, 1, 0]),
     "far bounds": ({"type": "number", "minimum": -(10**400), "maximum": 0}, 0),
-    "two lower bounds": (
-        {"type": "number", "minimum": 0, "exclusiveMinimum": 3, "maximum": 4},
-        4,
-    ),
+    "two lower bounds": ({"type": "number"} | ABOVE, 4),
     "long": (a_list(items=INTEGER, minItems=90), [0] * 90),
     "deep": (nested(30), json.loads('{"a":' * 30 + "0" + "}" * 30)),
 }
@@ -131,22 +90,20 @@ def test_error_a_schema_refers_to_another():
     )
 
 
-@pytest.mark.parametrize(
-    "form",
-    [
-        pytest.param({"type": "integer", "minimum": 5, "maximum": 4}, id="bounds"),
-        pytest.param({"allOf": [{"type": "null"}, {"type": "string"}]}, id="types"),
-        pytest.param({"enum": []}, id="no value"),
-        pytest.param({"type": "string", "minLength": 3, "maxLength": 2}, id="lengths"),
-        pytest.param({"type": "integer", "minimum": 10**30}, id="too large to write"),
-        pytest.param({"type": "string", "minLength": 10**6}, id="too long to draw"),
-        pytest.param(
-            an_object("", propertyNames={"const": {}}, minProperties=1), id="no name"
-        ),
-        pytest.param({"type": "array", "contains": False}, id="no item"),
-        pytest.param({"$ref": "#"}, id="a circle"),
-    ],
-)
+NOTHING = {
+    "bounds": {"type": "integer", "minimum": 5, "maximum": 4},
+    "types": {"allOf": [{"type": "null"}, {"type": "string"}]},
+    "no value": {"enum": []},
+    "lengths": {"type": "string", "minLength": 3, "maxLength": 2},
+    "too large to write": {"type": "integer", "minimum": 10**30},
+    "too long to draw": {"type": "string", "minLength": 10**6},
+    "no name": an_object("", propertyNames={"const": {}}, minProperties=1),
+    "no item": {"type": "array", "contains": False},
+    "a circle": {"$ref": "#"},
+}
+
+
+@pytest.mark.parametrize("form", NOTHING.values(), ids=NOTHING)
 def test_error_nothing_is_allowed(form):
     """Else a test would pass that has never seen an answer."""
     with pytest.raises(InvalidRequest) as caught:

@@ -1,7 +1,5 @@
 """Recorded answers, copied from a state directory, played again."""
 
-from __future__ import annotations
-
 import os
 import shutil
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What pytest prints of a program with a mistake: the smallest answer that shows it."""
 
-from __future__ import annotations
-
 import os
 import re
 import sys

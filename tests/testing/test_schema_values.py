@@ -1,7 +1,5 @@
 """What is drawn from a schema: valid by another reader too, and of every kind."""
 
-from __future__ import annotations
-
 import datetime as dt
 from enum import Enum
 from typing import Annotated, Literal, Union
@@ -42,70 +40,44 @@ def an_object(**more):
     return {"type": "object", **more}
 
 
+def a_list(**more):
+    return {"type": "array", **more}
+
+
+INTEGER, TEXT = {"type": "integer"}, {"type": "string"}
 NODE = {"anyOf": [{"$ref": "#/$defs/node"}, {"type": "null"}]}
 NESTED = {"node": an_object(required=["next"], properties={"next": NODE})}
+SEVEN = {"contains": {"const": 7}, "minItems": 2, "items": INTEGER, "uniqueItems": True}
+X_KEYS = {"patternProperties": {"^x_": INTEGER}, "additionalProperties": False}
+LETTERS = {"propertyNames": {"pattern": "^[a-z]$"}, "minProperties": 2}
+IF = {"if": {"required": ["k"]}, "then": {"required": ["b"]}}
+IF |= {"else": {"required": ["c"]}}
+A_IS_1_OR_2 = {"properties": {"a": {"enum": [1, 2]}}}
 # The smallest value of each, as it is shown of a program that no answer suits.
 SMALLEST = {
     "default": (None, {"status": "success", "summary": "0"}),
     "list": (list[Leaf], []),
     "literal": (Literal["yes", "no"], "yes"),
     "number": (int, 0),
-    "untyped list": (
-        an_object(required=["a"], properties={"a": {"type": "array"}}),
-        {"a": []},
-    ),
-    "all of": (
-        {"allOf": [an_object(required=["a"]), {"properties": {"a": {"enum": [1, 2]}}}]},
-        {"a": 1},
-    ),
-    "contains": (
-        {"type": "array", "contains": {"const": 7}, "minItems": 2}
-        | {"items": {"type": "integer"}, "uniqueItems": True},
-        [7, 0],
-    ),
-    "prefix": (
-        {"type": "array", "prefixItems": [{"type": "string"}], "items": False},
-        [],
-    ),
-    "keys by pattern": (
-        an_object(
-            patternProperties={"^x_": {"type": "integer"}},
-            additionalProperties=False,
-            minProperties=1,
-        ),
-        {"x_": 0},
-    ),
-    "names": (
-        an_object(
-            propertyNames={"pattern": "^[a-z]$"}, minProperties=2, maxProperties=3
-        ),
-        {"a": None, "b": None},
-    ),
+    "untyped list": (an_object(required=["a"], properties={"a": a_list()}), {"a": []}),
+    "all of": ({"allOf": [an_object(required=["a"]), A_IS_1_OR_2]}, {"a": 1}),
+    "contains": (a_list(**SEVEN), [7, 0]),
+    "prefix": (a_list(prefixItems=[TEXT], items=False), []),
+    "keys by pattern": (an_object(**X_KEYS, minProperties=1), {"x_": 0}),
+    "names": (an_object(**LETTERS, maxProperties=3), {"a": None, "b": None}),
     "no name, a list": (an_object(propertyNames={"const": [1]}), {}),
     "no name, a text of no length": (
         an_object(propertyNames={"minLength": 5, "maxLength": 2}),
         {},
     ),
-    "if": (
-        {"if": {"required": ["k"]}, "then": {"required": ["b"]}}
-        | an_object(**{"else": {"required": ["c"]}}),
-        {"c": None},
-    ),
+    "if": (an_object(**IF), {"c": None}),
     "recursive": ({"$ref": "#/$defs/node", "$defs": NESTED}, {"next": None}),
     "not": ({"not": {"type": "object"}}, []),
     "multiples": (
         {"type": "number", "multipleOf": 0.5, "minimum": 1, "maximum": 4},
         1.0,
     ),
-    "one of": (
-        {
-            "oneOf": [
-                {"type": "integer", "minimum": 0},
-                {"type": "string", "minLength": 1},
-            ]
-        },
-        0,
-    ),
+    "one of": ({"oneOf": [INTEGER | {"minimum": 0}, TEXT | {"minLength": 1}]}, 0),
     "anything": ({"$defs": {}}, {}),
 }
 HOW = {"database": None, "deadline": None, "phases": [Phase.generate]}

@@ -1,7 +1,5 @@
 """The fixtures for authors of hooks, in a project of theirs."""
 
-from __future__ import annotations
-
 import os
 import sys
 

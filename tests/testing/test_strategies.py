@@ -1,7 +1,5 @@
 """What `every_answer` draws of requests, and that it says what it cannot do."""
 
-from __future__ import annotations
-
 from contextlib import suppress
 
 import pytest

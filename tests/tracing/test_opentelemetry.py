@@ -1,12 +1,12 @@
 """Spans reach an exporter of OpenTelemetry as they are."""
 
 import os
-import subprocess
 import sys
 
 from fakeclaude import fake_claude, printing, result, trust_folder
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 from opentelemetry.trace import StatusCode
+from programs import ran
 from servingworld import bridge_in
 
 from bridge.protocol.trace_context import span_of
@@ -109,9 +109,6 @@ def test_without_the_extra_the_error_says_how_to_add_it(tmp_path):
         "except Exception as exc: print(type(exc).__name__, exc)"
     )
 
-    ended = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True,
-        env={**os.environ, "HOME": str(tmp_path)},
-    )  # fmt: skip
+    ended = ran(sys.executable, "-c", code, env={**os.environ, "HOME": str(tmp_path)})
 
     assert ended.stdout.startswith("ExtraMissing opentelemetry-sdk is not installed")

@@ -1,7 +1,5 @@
 """A project with an agent of our own loop."""
 
-from __future__ import annotations
-
 import pytest
 from aheadclock import AheadClock
 from loopworld import Loop

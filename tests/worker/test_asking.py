@@ -1,7 +1,5 @@
 """An agent that a process serves asks back: the process waits for the reply."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import os

@@ -1,7 +1,5 @@
 """What routes of their own take is charged to the session that they run under."""
 
-from __future__ import annotations
-
 import pytest
 from servingworld import GOOD, A, new_worker, response, saying
 from spent import spent

@@ -1,7 +1,5 @@
 """What a worker checks while it works: the deadline, the switch, its heartbeat."""
 
-from __future__ import annotations
-
 import os
 import time
 

@@ -1,7 +1,5 @@
 """An agent of our own loop works on tasks with the tools that a session has."""
 
-from __future__ import annotations
-
 import json
 
 import pytest
@@ -96,13 +94,6 @@ def test_a_server_stands_for_all_of_its_tools_but_those_blocked(loop):
     assert "mcp__hostbridge__close_task" not in names
 
 
-def test_error_a_call_that_is_wrong_is_told_to_the_model(loop):
-    (said,) = results(loop, own("get_task", task_id="#7"))
-
-    assert "error: " in said
-    assert "#7" in said
-
-
 def test_a_model_sets_its_own_variables_and_no_others(loop):
     loop.define("checker", ALL)
 
@@ -167,27 +158,27 @@ def test_another_agent_is_asked_on_the_same_route(loop, server, monkeypatch, ask
     assert "It is so." in told
 
 
-def test_error_an_agent_that_is_not_there(loop):
+LONG = "x" * (MAX_PROMPT_CHARS + 1)
+WRONG = {
+    "no such task": (own("get_task", task_id="#7"), "#7"),
+    "no such agent": (own("spawn_agent", agent="reviewr", prompt="Look."), "reviewr"),
+    "a name": (
+        own("start_agent", agent=":<x>", prompt="Look."),
+        "agent_type: string should match pattern",
+    ),
+    "a prompt": (
+        own("start_agent", agent="some:one", prompt=LONG),
+        "prompt: string should have",
+    ),
+}
+
+
+@pytest.mark.parametrize(("asked", "said"), WRONG.values(), ids=WRONG)
+def test_error_a_call_that_is_wrong_is_told_to_the_model(loop, asked, said):
     loop.define("checker", ALL)
 
-    (said,) = results(loop, own("spawn_agent", agent="reviewr", prompt="Look."))
+    (result,) = results(loop, asked)
 
-    assert "error: " in said
-    assert "reviewr" in said
-
-
-@pytest.mark.parametrize(
-    ("wrong", "said"),
-    [
-        ({"agent": ":<x>"}, "error: agent_type: string should match pattern"),
-        ({"prompt": "x" * (MAX_PROMPT_CHARS + 1)}, "error: prompt: string should have"),
-    ],
-    ids=["name", "prompt"],
-)
-def test_error_what_no_agent_can_be_asked_is_told_to_the_model(loop, wrong, said):
-    asked = {"agent": "some:one", "prompt": "Look."} | wrong
-    loop.define("checker", AGENT + TWO.replace("get_task", "start_agent"))
-
-    (result,) = results(loop, own("start_agent", **asked))
-
-    assert result.partition("\n")[2].startswith(said)
+    problem = result.partition("\n")[2]
+    assert problem.startswith("error: ")
+    assert said in problem

@@ -1,7 +1,5 @@
 """Rules bind the agents of our own loop: the same ones, by the client's names."""
 
-from __future__ import annotations
-
 import json
 import sys
 
@@ -139,21 +137,31 @@ def test_an_agent_that_needs_a_session_is_not_started_here(loop, required):
         assert why in line["note"]
 
 
-def ran_and_noted(loop):
-    """What a call gave, and the line about the rule in the log of the run."""
+DEEP = "1 agents stand above it; 0 is the limit (max_depth)"
+
+
+@pytest.mark.parametrize(
+    ("agent", "why"),
+    [
+        ("checker", "did not start checker: the call is made in that agent"),
+        ("runner", DEEP),
+    ],
+)
+def test_the_loop_cannot_happen_and_the_user_is_told_why(loop, agent, why):
+    """Nor may agents stand above one another deeper than the limit."""
+    loop.define("runner", RUNNER)
+    loop.claude(status="success", summary="done by claude")
+    if why is DEEP:
+        loop.patch.setenv("BRIDGE_MAX_DEPTH", "0")
+        loop.bridge.settings = loop.bridge.settings.with_(max_depth=0)
+    loop.rules(SPAWN % ("", agent))
+
     response = loop.run(ECHO, submit())
+
     (said,) = loop.model.results()
     (line,) = loop.log(response, "rule")
-    return said, line
-
-
-def test_the_loop_cannot_happen_and_the_user_is_told_why(loop):
-    loop.rules(SPAWN % ("", "checker"))
-
-    said, line = ran_and_noted(loop)
-
     assert "exit code 0\nhi" in said
-    assert "did not start checker: the call is made in that agent" in line["note"]
+    assert why in line["note"]
 
 
 def test_a_command_of_the_agent_has_the_agents_variables(loop):
@@ -180,16 +188,3 @@ def test_an_agent_that_ends_makes_no_state_again(loop):
 
     assert rules.notes() == []
     assert not state.exists()
-
-
-def test_the_limit_of_depth_holds(loop):
-    loop.define("runner", RUNNER)
-    loop.claude(status="success", summary="done by claude")
-    loop.patch.setenv("BRIDGE_MAX_DEPTH", "0")
-    loop.rules(SPAWN % ("", "runner"))
-    loop.bridge.settings = loop.bridge.settings.with_(max_depth=0)
-
-    said, line = ran_and_noted(loop)
-
-    assert "exit code 0\nhi" in said
-    assert "1 agents stand above it; 0 is the limit (max_depth)" in line["note"]

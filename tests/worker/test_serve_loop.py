@@ -1,7 +1,5 @@
 """Serve one request after another: a failure of one spares the others."""
 
-from __future__ import annotations
-
 import re
 from contextlib import ExitStack, suppress
 from typing import Any
@@ -143,14 +141,9 @@ def test_a_queue_that_does_not_change_is_not_read_again(store, monkeypatch):
 
     monkeypatch.setattr(store, "waiting", counted)
     busy = Busy()
+    late = {5: lambda: store.submit(request("late", route="claude"))}
 
-    served_on(
-        store,
-        busy,
-        monkeypatch,
-        10,
-        {5: lambda: store.submit(request("late", route="claude"))},
-    )
+    served_on(store, busy, monkeypatch, 10, late)
 
     assert busy.asked == ["late"]
     # The sweep's and the first; when something came; when that had gone.

@@ -1,7 +1,5 @@
 """Step workflows bind the agents of our own loop: gate, moves and ends."""
 
-from __future__ import annotations
-
 import pytest
 from loopworld import AGENT, ECHO
 from runworld import call, submit

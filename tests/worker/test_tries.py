@@ -1,7 +1,5 @@
 """A try that failed on a route of ours: who goes on when its time comes."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest
@@ -32,10 +30,9 @@ def store(tmp_path):
     return store_in(tmp_path)
 
 
-def submit(store, **fields):
-    now_ms = store.now_ms()
-    fields = {"route": "claude", "created_at": now_ms, "timeout": 60_000, **fields}
-    store.submit(request("a", **fields))
+def submit(store, name="a", **fields):
+    usual = {"route": "claude", "created_at": store.now_ms(), "timeout": 60_000}
+    store.submit(request(name, **(usual | fields)))
 
 
 def waited_for(store, served):
@@ -194,9 +191,7 @@ def test_what_somebody_else_holds_is_not_ended_by_a_worker_that_is_off(store):
 
 def test_a_server_goes_on_with_others_and_comes_back_in_time(store):
     submit(store)
-    store.submit(
-        request("b", route="claude", created_at=store.now_ms() + 1, timeout=60_000)
-    )
+    submit(store, "b", created_at=store.now_ms() + 1)
     served: list[str] = []
     broken = [BROKEN]
 

@@ -1,7 +1,5 @@
 """An agent on a route that we serve works in the folder that its request names."""
 
-from __future__ import annotations
-
 import pytest
 from fakeclaude import fake_claude, printing, result
 from gitworld import Repository

@@ -1,7 +1,5 @@
 """Serve a request in this process: what every kind of end leaves on disk."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

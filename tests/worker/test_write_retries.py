@@ -1,7 +1,5 @@
 """A worker whose answer cannot be written yet."""
 
-from __future__ import annotations
-
 import errno
 import os
 from typing import Any

@@ -1,7 +1,5 @@
 """Where the client comes from. A stand-in for npm installs a stand-in for it."""
 
-from __future__ import annotations
-
 import multiprocessing
 import os
 

@@ -1,7 +1,5 @@
 """The real client without a terminal, against the scripted API."""
 
-from __future__ import annotations
-
 import json
 import os
 from pathlib import Path

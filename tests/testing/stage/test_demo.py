@@ -1,7 +1,5 @@
 """`scripts/demo`: what a newcomer sees of one exchange."""
 
-from __future__ import annotations
-
 import json
 import os
 import sys

@@ -3,12 +3,9 @@
 And `scripts/test`, which ends as its checks do.
 """
 
-from __future__ import annotations
-
 import os
 import re
 import shutil
-import subprocess
 import sys
 import tomllib
 from pathlib import Path
@@ -68,13 +65,17 @@ def project(tmp_path: Path) -> Path:
     return made
 
 
-def make(
-    project: Path,
-    *extras: str,
-    builds: str = "whole",
-    here: Path | None = None,
-    **env: str,
-) -> subprocess.CompletedProcess[str]:
+def environment(project: Path) -> dict[str, str]:
+    """In which a script of the project runs."""
+    return {
+        "PATH": f"{project.parent}/bin:{os.environ['PATH']}",
+        "HOME": str(project.parent),
+        "LOG": str(project / "log"),
+        "REAL": sys.executable,
+    }
+
+
+def make(project, *extras, builds="whole", here=None, **env):
     """Ask for environments with these extras in turn."""
     script = project / "scripts" / "run"
     script.write_text(
@@ -82,13 +83,10 @@ def make(
         '. "${0%/*}/environment.sh"\n'
         'for each; do make_environment "$each"; done\n'
     )
-    log = project / "log"
-    log.write_text("")
+    (project / "log").write_text("")
     (project / "log.builds").write_text(f"{builds}\n")
     (project / "log.llama").write_text("")
-    home, path = project.parent, f"{project.parent}/bin:{os.environ['PATH']}"
-    of_script = {"PATH": path, "HOME": str(home), "LOG": str(log)}
-    env = of_script | {"REAL": sys.executable} | env
+    env = environment(project) | env
     return ran("/bin/sh", script, *extras, env=env, cwd=here, timeout=300)
 
 
@@ -141,18 +139,7 @@ def test_error_no_client(project):
     (project / progress).parent.mkdir(parents=True)
     shutil.copy(ROOT / progress, project / progress)
 
-    done = subprocess.run(
-        [script],
-        env={
-            "PATH": f"{project.parent}/bin:{os.environ['PATH']}",
-            "HOME": str(project.parent),
-            "LOG": str(project / "log"),
-            "REAL": sys.executable,
-        },
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    done = ran(script, env=environment(project))
 
     assert done.returncode == 1
     assert done.stderr.endswith(
@@ -296,13 +283,7 @@ def test_the_checks_end_as_what_they_run(project, ends, code):
     """CI looks at nothing else. What mypy says is shown where it found something."""
     script = project / "scripts" / "test"
     shutil.copy(ROOT / "scripts" / "test", script)
-    env = os.environ | {
-        "PATH": f"{project.parent}/bin:{os.environ['PATH']}",
-        "HOME": str(project.parent),
-        "LOG": str(project / "log"),
-        "REAL": sys.executable,
-        "TMPDIR": str(project),
-    }
+    env = os.environ | environment(project) | {"TMPDIR": str(project)}
     (project / "log.builds").write_text("whole\n")
 
     done = ran(script, "--fast", env=env | ends)

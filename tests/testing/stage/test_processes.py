@@ -1,7 +1,5 @@
 """Ending processes: all of a family, and nobody else."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess

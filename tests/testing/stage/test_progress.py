@@ -1,7 +1,5 @@
 """`stage/progress.py`: what a long command shows, and what a failed one leaves."""
 
-from __future__ import annotations
-
 import os
 import pty
 import re

@@ -1,7 +1,5 @@
 """The scripted API, asked by hand."""
 
-from __future__ import annotations
-
 import http.client
 import json
 from typing import Any
@@ -92,22 +90,19 @@ def test_as_a_proxy_it_lets_nothing_through():
 SUMMARY = "Respond with an <analysis> block followed by a <summary> block."
 
 
-@pytest.mark.parametrize(
-    ("body", "headers", "role"),
-    [
-        pytest.param(ASKS, {}, "main", id="main"),
-        pytest.param(ASKS, {AGENT_HEADER: "a1"}, "subagent", id="subagent"),
-        pytest.param({"messages": []}, {}, "side", id="no tools"),
-        pytest.param({**ASKS, "max_tokens": 1}, {}, "side", id="warm-up"),
-        pytest.param(
-            {**ASKS, "tool_choice": {"type": "tool", "name": "Bash"}},
-            {AGENT_HEADER: "a1"},
-            "side",
-            id="forced tool",
-        ),
-        pytest.param(ASKS | says(SUMMARY), {}, "side", id="compaction"),
-    ],
-)
+OF_AGENT = {AGENT_HEADER: "a1"}
+FORCED = ASKS | {"tool_choice": {"type": "tool", "name": "Bash"}}
+ROLES = {
+    "main": (ASKS, {}, "main"),
+    "subagent": (ASKS, OF_AGENT, "subagent"),
+    "no tools": ({"messages": []}, {}, "side"),
+    "warm-up": ({**ASKS, "max_tokens": 1}, {}, "side"),
+    "forced tool": (FORCED, OF_AGENT, "side"),
+    "compaction": (ASKS | says(SUMMARY), {}, "side"),
+}
+
+
+@pytest.mark.parametrize(("body", "headers", "role"), ROLES.values(), ids=ROLES)
 def test_role(body, headers, role):
     """A script must see turns only, or it answers a title with a tool call."""
     assert request(body, headers).role == role
@@ -120,32 +115,18 @@ TITLE = {
 }
 
 
-@pytest.mark.parametrize(
-    ("body", "text"),
-    [
-        pytest.param({}, "ok", id="anything"),
-        pytest.param(
-            {"output_config": {"format": {"type": "json_schema", "schema": TITLE}}},
-            '{"title": "stage", "tags": []}',
-            id="JSON",
-        ),
-        pytest.param(
-            says("Say <severity>N</severity>"),
-            "<severity>0</severity>",
-            id="by severity",
-        ),
-        pytest.param(
-            says("<block>yes</block> or no?"),
-            "<block>no</block>",
-            id="review by verdict",
-        ),
-        pytest.param(
-            says(SUMMARY),
-            "<analysis>none</analysis>\n<summary>a stage</summary>",
-            id="compaction",
-        ),
-    ],
-)
+JSON = {"output_config": {"format": {"type": "json_schema", "schema": TITLE}}}
+SUMMARIZED = "<analysis>none</analysis>\n<summary>a stage</summary>"
+SIDE = {
+    "anything": ({}, "ok"),
+    "JSON": (JSON, '{"title": "stage", "tags": []}'),
+    "by severity": (says("Say <severity>N</severity>"), "<severity>0</severity>"),
+    "review by verdict": (says("<block>yes</block> or no?"), "<block>no</block>"),
+    "compaction": (says(SUMMARY), SUMMARIZED),
+}
+
+
+@pytest.mark.parametrize(("body", "text"), SIDE.values(), ids=SIDE)
 def test_side_requests_are_answered_without_a_script(post, body, text):
     """A script for turns should not have to know of them."""
     with ScriptedApi(lambda _: error(500, "api_error", "not for me")) as api:

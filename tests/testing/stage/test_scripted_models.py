@@ -1,7 +1,5 @@
 """The models, as pure functions from requests to replies."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from bridge.testing.stage.models import obedient_model

@@ -1,7 +1,5 @@
 """The real client at a terminal, against the scripted API."""
 
-from __future__ import annotations
-
 import subprocess
 
 import pytest
