@@ -32,14 +32,19 @@ def runs(command: str) -> Answer:
 
 
 def ask(world, *words, env=None, folder=None):
-    """Run the command in the project, as a shell of the user would; or in a folder."""
-    command = ["ask", "--route", "claude", "--json", *words]
+    """Run `ask --route claude` in the project, or in a folder."""
+    words = ("ask", "--route", "claude", "--json", *words)
+    return command(world, *words, env=env, folder=folder)
+
+
+def command(world, *words, env=None, folder=None):
+    """Run a command in the project, as a shell of the user would; or in a folder."""
     known = world.stage.environment() | {"BRIDGE_CLAUDE": str(world.stage.program)}
     ran = forkserver.run(
-        command, cwd=folder or world.stage.project, env=known | (env or {})
+        [*words], cwd=folder or world.stage.project, env=known | (env or {})
     )
     said = (ran.out.decode(), ran.err.decode())
-    return subprocess.CompletedProcess(command, ran.code, *said)
+    return subprocess.CompletedProcess(words, ran.code, *said)
 
 
 def answered(ran: subprocess.CompletedProcess[str]) -> dict[str, Any]:

@@ -164,8 +164,7 @@ def test_an_agent_of_the_project(tmp_path):
 NESTED = f"{sys.executable} -m bridge"
 
 
-@pytest.mark.parametrize("max_depth", ["2", pytest.param("0", marks=pytest.mark.full)])
-def test_an_agent_inside_is_a_child_and_its_depth_counts(tmp_path, max_depth):
+def test_an_agent_inside_is_a_child_and_its_depth_counts(tmp_path):
     """It may leave a request, or have one served, as deep as the limit says.
 
     The agent below does the same, so the limit must end it.
@@ -179,7 +178,7 @@ def test_an_agent_inside_is_a_child_and_its_depth_counts(tmp_path, max_depth):
 
     with host_world(tmp_path, model) as world:
         world.allow(f"Bash({sys.executable} *)")
-        ran = ask(world, "Ask again.", env={"BRIDGE_MAX_DEPTH": max_depth})
+        ran = ask(world, "Ask again.", env={"BRIDGE_MAX_DEPTH": "2"})
         results = [r.text for t in world.api.turns("main") for r in t.tool_results]
         waiting = world.store.waiting()
         sessions = list((world.store.place.state / "sessions").glob("*"))
@@ -187,18 +186,13 @@ def test_an_agent_inside_is_a_child_and_its_depth_counts(tmp_path, max_depth):
     answer = answered(ran)
     assert answer["success"] is True
     assert sessions == []
-    if max_depth == "0":
-        for result in results[:2]:
-            assert "1 agents stand above this request; 0 is the limit" in result
-        assert waiting == []
-    else:
-        said = "\n".join(results)
-        assert said.count("success: done on the stage") >= 2
-        assert "3 agents stand above this request; 2 is the limit" in said
-        left = [world.bridge.status(child).request for child in waiting]
-        depths = sorted((r.depth, r.parent_request_id) for r in left if r)
-        assert depths[0] == (1, answer["requestId"])
-        assert [depth for depth, _ in depths] == [1, 2]
+    said = "\n".join(results)
+    assert said.count("success: done on the stage") >= 2
+    assert "3 agents stand above this request; 2 is the limit" in said
+    left = [world.bridge.status(child).request for child in waiting]
+    depths = sorted((r.depth, r.parent_request_id) for r in left if r)
+    assert depths[0] == (1, answer["requestId"])
+    assert [depth for depth, _ in depths] == [1, 2]
 
 
 OPTIONS = {
@@ -229,6 +223,14 @@ def test_options_are_granted_as_in_a_session(tmp_path):
     assert not made
 
 
+PARTED = """\
+description: d
+prompt: '{{ task }}'
+tools: [Bash]
+allow: ["Bash(make test) Bash Read(x)", "Bash(touch 'f(x) y')"]
+"""
+
+
 def test_a_rule_is_not_parted_into_several(tmp_path):
     """`--allowedTools` grants what stands behind a rule's first bracket, too."""
     failed = {"status": "blocked", "summary": "not granted", "evidence": []}
@@ -236,12 +238,7 @@ def test_a_rule_is_not_parted_into_several(tmp_path):
     model = turns(*map(runs, commands), submits(failed), END)
 
     with host_world(tmp_path, model) as world:
-        agents = world.stage.home / ".hostbridge" / "agents"
-        agents.mkdir(parents=True, mode=0o700)
-        (agents / "worker.yaml").write_text(
-            "name: worker\ndescription: d\nprompt: '{{ task }}'\ntools: [Bash]\n"
-            'allow: ["Bash(make test) Bash Read(x)", "Bash(touch \'f(x) y\')"]\n'
-        )
+        world.define("worker", PARTED)
         ask(world, "worker", "Go.")
         project = world.stage.project
 

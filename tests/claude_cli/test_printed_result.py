@@ -38,9 +38,8 @@ RESULT = json.loads(result(structured_output=ANSWER))
 
 
 def test_structured_output_is_the_answer():
-    assert read(array(INIT, RESULT)) == Outcome(
-        '{"modules":["billing"]}', model="claude-opus-5-5", calls=()
-    )
+    told = Outcome('{"modules":["billing"]}', model="claude-opus-5-5", calls=())
+    assert read(array(INIT, RESULT)) == told
 
 
 def test_a_result_alone_tells_of_no_calls():
@@ -114,12 +113,7 @@ ERRORS = {
 }
 NO_RESULT = "claude -p printed no result; exit code 0"
 FAILURES = {
-    "no error, said to be one": (
-        result(structured_output=ANSWER),
-        1,
-        "agent_error",
-        "done",
-    ),
+    "no error, said to be one": (json.dumps(RESULT), 1, "agent_error", "done"),
     "no output": ("\n", 0, "empty_answer", NO_RESULT),
     "prose": ("All is well.", 0, "no_json", f"{NO_RESULT}: All is well."),
     "prose and exit": ("Oh.", 3, "agent_error", None),

@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import json
 
+import pytest
+
+from bridge.host import asking
+
 FORM = {"enum": ["red", "blue"]}
 
 
@@ -22,3 +26,18 @@ def ended_asking(world, words: str | None = None, **fields):
     assert world.stop(agent, words or asks()) == {}
     world.notice(agent, **{"tool-use-id": call})
     return request, agent
+
+
+def dies_while_it_holds(world, agent, monkeypatch):
+    """The hook is killed that holds an agent which has asked."""
+    with monkeypatch.context() as patch:
+        patch.setattr(asking, "hold", lambda *_: 1 / 0)
+        with pytest.raises(ZeroDivisionError):
+            world.stop(agent, asks())
+
+
+def continued(world, request, agent):
+    """The session is told of a reply, and sends it; the call, and its message."""
+    world.say("UserPromptSubmit", prompt="hello")
+    call, output = world.send(request, agent)
+    return call, output["updatedInput"]["message"], output

@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import json
 import re
-from functools import partial
 from itertools import count
 
-from bridge.engine import by_hand
-from bridge.engine.advance import advance
 from bridge.engine.view import view
 
 G = "general-purpose"
@@ -62,16 +59,7 @@ def asked(world, begun, source='@ok:"Is it fine?":word -> @more:"And {word}?"'):
     return run, *call(world, offer)[:2]
 
 
-def waiting(world, run):
-    return [node for _, node, _ in view(world.store, run).checkpoints()]
-
-
 def said(world, run):
     return {
         k: (v["text"], v["by"]) for k, v in view(world.store, run).run["said"].items()
     }
-
-
-def say(world, run, text, by="approve"):
-    act = partial(by_hand.say, node=None, text=text, by=by)
-    advance(world.store, world.bridge.settings, run, act)

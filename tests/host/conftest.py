@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
 
+import flowruns
 import pytest
-from flow.simulation import plan_of
+from forkworld import outside
+from gitworld import Repository
 from hookworld import HookWorld, hook_world
 
-from bridge.engine.advance import advance
-from bridge.engine.begin import begin
+from bridge import worktrees
 from bridge.host import asking
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
 
 
 @pytest.fixture
@@ -24,16 +23,23 @@ def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[HookWorld
 
 
 @pytest.fixture
+def tree(world):
+    """A worktree of the session's project, as a run makes it."""
+    Repository(world.project)
+    folder = worktrees.folder_of(world.store.place.state, "run1", "dev")
+    return worktrees.create(world.project, "hostbridge/run1/dev", folder).folder
+
+
+@pytest.fixture
 def begun(world):
     """Begin a run of a flow beside a session that is open."""
+    return partial(flowruns.begun, world)
 
-    def begin_(source, name="f", **params):
-        with world.store.state() as state:
-            run = begin(state, plan_of(source), name=name, params=params)
-        advance(world.store, world.bridge.settings, run)
-        return run
 
-    return begin_
+@pytest.fixture
+def program(world):
+    """The bridge of a program that no session has started."""
+    return outside(world)
 
 
 @pytest.fixture

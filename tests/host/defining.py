@@ -2,27 +2,21 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
-if TYPE_CHECKING:
-    from pathlib import Path
+from hookworld import HookWorld
 
-    from hookworld import HookWorld
-
-
-WORKER = """\
-name: worker
-prompt: "As told: {{ task }}"
-"""
+WORKER = 'prompt: "As told: {{ task }}"\n'
 
 
 def define(world: HookWorld, more: str = "", *, project: bool = False) -> Path:
     """Write the definition of `worker`."""
-    parts = (".bridge", "agents") if project else (".hostbridge", "agents")
-    folder = (world.project if project else world.home).joinpath(*parts)
-    folder.mkdir(parents=True, exist_ok=True)
-    file = folder / "worker.yaml"
-    file.write_text(WORKER + more)
+    if not project:
+        return world.define("worker", WORKER + more)
+    file = world.project / ".bridge" / "agents" / "worker.yaml"
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(f"name: worker\n{WORKER}{more}")
     return file
 
 
@@ -31,8 +25,10 @@ def call(world: HookWorld, request: str) -> dict[str, Any]:
     return world.call_agent(f"bridge:{request}", tool_use_id=f"toolu-{request}")
 
 
-def started(world: HookWorld) -> str:
-    """A running agent of `worker`."""
+def started(world: HookWorld, more: str | None = None) -> str:
+    """A running agent of `worker`, which is defined so, or was before."""
+    if more is not None:
+        define(world, more)
     return world.begin(prompt="Do it.", agent="worker")[2]
 
 

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import re
 import time
-from typing import TYPE_CHECKING
 
 from polling import wait_until
 
-if TYPE_CHECKING:
-    from bridge.testing.stage.terminal import TerminalSession
+from bridge.testing.stage.terminal import TerminalSession
 
 # After this the client has dropped a key, as it does for a moment after it has drawn a
 # dialog; sooner, it may only be slow.

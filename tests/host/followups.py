@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from hookworld import HookWorld
+from hostworld import HostWorld
+
+from bridge.protocol.ids import RequestId
 from bridge.store.idle_agents import IdleAgent, all_idle
-
-if TYPE_CHECKING:
-    from hookworld import HookWorld
-    from hostworld import HostWorld
-
-    from bridge.protocol.ids import RequestId
 
 # What it answers next; of the same words again there is a test of its own.
 AGAIN = '{"status": "success", "summary": "again"}'
@@ -54,11 +52,3 @@ def asked_again(
     world.stop(agent, words)
     world.notice(agent, **{"tool-use-id": call})
     return request
-
-
-def define(world: HookWorld, name: str, text: str) -> None:
-    """Write a definition of the user's own."""
-    folder = world.home / ".hostbridge" / "agents"
-    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    (world.home / ".hostbridge").chmod(0o700)
-    (folder / f"{name}.yaml").write_text(f"name: {name}\n{text}")

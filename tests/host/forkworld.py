@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import subprocess
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from pathlib import Path
+
+from hookworld import HookWorld
 
 from bridge import Bridge
 from bridge.store.host_process import identify
 from bridge.store.sessions import Session
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from hookworld import HookWorld
 
 ASKED = {"prompt": "What did we decide?", "contextFrom": "session"}
 
@@ -54,6 +51,13 @@ def dropped(world: HookWorld, request: str = "dropped", **fields: object) -> str
     world.drop(request, **{**ASKED, **fields})
     world.say("UserPromptSubmit", prompt="hi")
     return request
+
+
+def forked(world: HookWorld, **fields: object) -> tuple[str, str]:
+    """A fork at work, to which the user has said yes; request and agent."""
+    share(world)
+    request = dropped(world, **fields)
+    return request, world.start(world.launch(request))
 
 
 def ended(world: HookWorld, request: str) -> tuple[str, str]:

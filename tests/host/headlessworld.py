@@ -4,22 +4,17 @@ from __future__ import annotations
 
 import json
 import subprocess
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from pathlib import Path
 
+import pytest
 from fakeclaude import fake_claude, printing, result, trust_folder
 from hookprocesses import words
-from hookworld import hook_world
+from hookworld import HookWorld, hook_world
 from rulehooks import put_in_force
 
 from bridge.host.hook_table import HOOKS
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    import pytest
-    from hookworld import HookWorld
 
 RULE = """
 on_before_tool:
@@ -49,9 +44,7 @@ HOOK = next(h for h in HOOKS if h.event == "PreToolUse" and h.tools == "bash")
 def headless_world(root: Path, patch: pytest.MonkeyPatch) -> Iterator[HookWorld]:
     """A session with a rule that gives pytest to a headless agent."""
     with hook_world(root, patch) as made:
-        home = made.bridge.settings.home
-        (home / "agents").mkdir(mode=0o700, parents=True)
-        (home / "agents" / "runner.yaml").write_text(f"name: runner\n{RUNNER}")
+        made.define("runner", RUNNER)
         trust_folder(made.home, made.project)
         rule(made)
         yield made

@@ -8,16 +8,14 @@ import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import forkserver
+from hookworld import HookWorld
 
 import bridge
 from bridge.host.hook_table import HOOKS, Form, Hook, form_of
 from bridge.policy.tool_classes import MESSAGE
-
-if TYPE_CHECKING:
-    from hookworld import HookWorld
 
 ROOT = Path(bridge.__file__).parents[1]
 INSTALLED = form_of("local", ROOT / "hooks", sys.executable)

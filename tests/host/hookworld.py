@@ -15,32 +15,25 @@ import json
 import os
 import subprocess
 import time
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import orjson
+import pytest
 from clienttranscripts import Transcripts, numbers
 
 from bridge.api.bridge import Bridge
 from bridge.config import Settings
 from bridge.host import after_hook, dispatch
-from bridge.protocol.ids import check_id
+from bridge.host.output import HookOutput
+from bridge.protocol.ids import RequestId, check_id
+from bridge.protocol.response import Response
+from bridge.store import Found
 from bridge.store.clock import SystemClock
-from bridge.store.sessions import live_sessions
-from bridge.store.subagent_runs import all_runs
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    import pytest
-
-    from bridge.host.output import HookOutput
-    from bridge.protocol.ids import RequestId
-    from bridge.protocol.response import Response
-    from bridge.store import Found
-    from bridge.store.sessions import Session
-    from bridge.store.subagent_runs import AgentRun
+from bridge.store.sessions import Session, live_sessions
+from bridge.store.subagent_runs import AgentRun, all_runs
 
 GOOD = '{"status": "success", "summary": "s"}'
 
@@ -135,6 +128,26 @@ class HookWorld(Transcripts):
         folder = self.store.place.state / "requests"
         folder.mkdir(exist_ok=True)
         (folder / f"{request_id}.json").write_text(json.dumps(record))
+
+    def define(self, name: str, text: str = "") -> Path:
+        """Define an agent of the user's own."""
+        file = self.bridge.settings.home / "agents" / f"{name}.yaml"
+        file.parent.mkdir(mode=0o700, exist_ok=True)
+        file.write_text(f"name: {name}\n{text}")
+        return file
+
+    def set_permissions(self, **rules: list[Any]) -> Path:
+        """Have the user's settings in the project say this; the file."""
+        settings = self.project / ".claude" / "settings.json"
+        settings.parent.mkdir(exist_ok=True)
+        settings.write_text(json.dumps({"permissions": rules}))
+        return settings
+
+    def variables(self) -> dict[str, Any]:
+        """What was set in the only session, by name."""
+        (file,) = (self.store.place.state / "sessions").glob("*.vars.json")
+        known = json.loads(file.read_bytes())["variables"]
+        return {name: each["value"] for name, each in known.items()}
 
     def change(self, folder: str, name: str, **fields: object) -> None:
         """Change a record on disk."""

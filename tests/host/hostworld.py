@@ -11,9 +11,10 @@ The events that `record` names are written down as the client sends them.
 from __future__ import annotations
 
 import json
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import forkserver
 import needs
@@ -23,28 +24,19 @@ import bridge
 from bridge.api.bridge import Bridge
 from bridge.config import Settings
 from bridge.host.hook_table import Kind, entries, form_of
-from bridge.protocol.ids import check_id
+from bridge.protocol.ids import RequestId, check_id
+from bridge.protocol.response import Response
+from bridge.shipped import agents_folder
 from bridge.store import sessions, subagent_runs
-from bridge.testing.stage.api import ScriptedApi
+from bridge.store.sessions import Session
+from bridge.testing.stage.api import Script, ScriptedApi
 from bridge.testing.stage.client import Stage
-from bridge.testing.stage.models import answering, launching, obedient_model
-from bridge.testing.stage.oneshot import run_print
-from bridge.testing.stage.replies import reply, tool_use
+from bridge.testing.stage.models import Answers, answering, launching, obedient_model
+from bridge.testing.stage.oneshot import PrintResult, run_print
+from bridge.testing.stage.replies import Answer, Reply, reply, tool_use
 from bridge.testing.stage.stream import StreamSession
 from bridge.testing.stage.terminal import TerminalSession
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-    from contextlib import AbstractContextManager
-
-    from bridge.protocol.ids import RequestId
-    from bridge.protocol.response import Response
-    from bridge.store.sessions import Session
-    from bridge.testing.stage.api import Script
-    from bridge.testing.stage.models import Answers
-    from bridge.testing.stage.oneshot import PrintResult
-    from bridge.testing.stage.replies import Answer, Reply
-    from bridge.testing.stage.turns import ApiRequest
+from bridge.testing.stage.turns import ApiRequest
 
 HOOKS = Path(bridge.__file__).parents[1] / "hooks"
 # The client tries for three minutes otherwise.
@@ -129,6 +121,12 @@ class HostWorld:
         file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         file.parent.parent.chmod(0o700)
         file.write_text(f"name: {name}\n{text}")
+
+    def add_reader(self) -> None:
+        """Have the client know our own agent for those that only read."""
+        file = self.stage.home / ".claude" / "agents" / "hostbridge-reader.md"
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_bytes((agents_folder() / file.name).read_bytes())
 
     @property
     def events(self) -> list[dict[str, Any]]:
@@ -217,6 +215,43 @@ class HostWorld:
             terminal.submit("hello")
             self.wait_for_turns(1)
             yield terminal
+
+    @contextmanager
+    def told(
+        self,
+        how: str,
+        prompt: str = "go",
+        *,
+        mode: str = "default",
+        turns: int = 4,
+        words: str = "",
+    ) -> Iterator[PrintResult | StreamSession | TerminalSession]:
+        """A session of some kind, at the end of its turn about a prompt.
+
+        At a terminal nobody tells that end: it is there once the model was shown these
+        words, or had so many turns in all, the greeting with them.
+        """
+        if how == "one-shot":
+            printed = self.print(prompt, mode=mode)
+            assert printed.exit_code == 0, printed
+            yield printed
+        elif how == "stream":
+            with self.stream(mode=mode, greet=False) as session:
+                session.ask(prompt, timeout_s=300)
+                yield session
+        else:
+            with self.terminal(mode=mode) as terminal:
+                terminal.submit(prompt)
+                if words:
+                    wait_until(lambda: words in self.main_words(), what=words)
+                else:
+                    self.wait_for_turns(turns)
+                yield terminal
+
+    def tell(self, how: str, prompt: str = "go", **options: Any) -> None:
+        """Have a session told something, until nothing of its agents is left."""
+        with self.told(how, prompt, **options):
+            self.wait_until_forgotten()
 
     def opened(
         self, how: str

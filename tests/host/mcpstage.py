@@ -4,21 +4,18 @@ from __future__ import annotations
 
 import json
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import forkserver
+from hostworld import HostWorld
 
 from bridge.host.hook_table import form_of
 from bridge.host.mcp_registration import NAME, entry
 from bridge.shipped import hooks_folder
+from bridge.testing.stage.api import Script
 from bridge.testing.stage.models import launch, new_tokens
 from bridge.testing.stage.replies import Reply, ToolUse, reply, tool_use
-
-if TYPE_CHECKING:
-    from hostworld import HostWorld
-
-    from bridge.testing.stage.api import Script
-    from bridge.testing.stage.turns import ApiRequest
+from bridge.testing.stage.turns import ApiRequest
 
 OURS = "mcp__hostbridge__"
 

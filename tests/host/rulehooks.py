@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+from hookworld import HookWorld
 
 from bridge.rules.compiled import compile_rules
-
-if TYPE_CHECKING:
-    from hookworld import HookWorld
 
 
 def put_in_force(world: HookWorld, text: str) -> None:

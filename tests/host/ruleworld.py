@@ -14,22 +14,6 @@ def define_rules(world, text):
     (home / "rules.yaml").write_text(text)
 
 
-def say_go(world, how, *, mode="default"):
-    """Say "go" to a session, and wait until nothing of its agents is left."""
-    if how == "one-shot":
-        assert world.print("go", mode=mode).exit_code == 0
-    elif how == "stream":
-        with world.stream(mode=mode, greet=False) as session:
-            session.ask("go", timeout_s=300)
-            world.wait_until_forgotten()
-    else:
-        with world.terminal(mode=mode) as terminal:
-            terminal.submit("go")
-            # The greeting, the command, the call of Agent, and the end.
-            world.wait_for_turns(4)
-            world.wait_until_forgotten()
-
-
 def calling(*commands, closing="ok"):
     """A main thread that runs commands, one a turn, and launches what it is told to."""
     left = list(commands)

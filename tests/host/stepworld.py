@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+from hookworld import HookWorld
 
 from bridge.host.conversations import conversation_in
 from bridge.store import step_states
 from bridge.store.variables import Holder, set_variables, values_of
 from bridge.workflows import progress
 from bridge.workflows.library import find_workflow
-
-if TYPE_CHECKING:
-    from hookworld import HookWorld
-
-    from bridge.workflows.progress import Progress
+from bridge.workflows.progress import Progress
 
 # Only looking, until a model says that it has seen enough; then anything.
 TWO = """
@@ -40,7 +38,6 @@ STOPS = TWO.replace(
 )
 
 WORKER = """\
-name: worker
 description: works in steps
 prompt: Work.
 """
@@ -56,9 +53,15 @@ def write(world: HookWorld, text: str, name: str = "two") -> None:
 def define(world: HookWorld, text: str = TWO, more: str = "workflow: two\n") -> None:
     """Make an agent `worker` of the user that works through a workflow."""
     write(world, text)
-    folder = world.bridge.settings.home / "agents"
-    folder.mkdir(exist_ok=True)
-    (folder / "worker.yaml").write_text(WORKER + more)
+    world.define("worker", WORKER + more)
+
+
+def led(world: HookWorld, text: str = TWO) -> tuple[str, str]:
+    """An agent that works through a workflow and has made a call; request and agent."""
+    define(world, text)
+    request, _, agent = world.begin(agent="worker")
+    call(world, "Read", agent_id=agent)
+    return request, agent
 
 
 def activate(

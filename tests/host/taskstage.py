@@ -3,22 +3,17 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 from mcpstage import OURS, said
 
 from bridge.testing.stage.models import launch, new_tokens
-from bridge.testing.stage.replies import Reply, ToolUse, reply, tool_use
+from bridge.testing.stage.replies import Answer, Reply, ToolUse, reply, tool_use
+from bridge.testing.stage.turns import ApiRequest
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from bridge.testing.stage.replies import Answer
-    from bridge.testing.stage.turns import ApiRequest
-
-    # What was said so far -> a call's arguments.
-    Given = dict[str, Any] | Callable[[ApiRequest], dict[str, Any]]
-
+# What was said so far -> a call's arguments.
+Given = dict[str, Any] | Callable[[ApiRequest], dict[str, Any]]
 SPEC = {
     "subtasks": [
         {"title": "greet() says hello", "validation_criteria": "greet.py has greet()"},

@@ -109,21 +109,17 @@ def test_a_session_that_starts_rests_if_nothing_waits(world):
 
 
 @pytest.fixture
-def looks(
-    world,  # noqa: ARG001 - it sets these first
-    monkeypatch,
-):
-    """Look when it really does."""
+def looks(world, monkeypatch):
+    """The world, where it looks when it really does."""
     monkeypatch.setattr(after_hook, "LOOKS_S", LOOKS_S)
+    return world
 
 
 @pytest.fixture
-def looks_at_once(
-    world,  # noqa: ARG001 - it sets these first
-    monkeypatch,
-):
-    """Look as often as it really does, without the time in between."""
+def looks_at_once(world, monkeypatch):
+    """The world, where it looks as often, without the time in between."""
     monkeypatch.setattr(after_hook, "LOOKS_S", (0,) * len(LOOKS_S))
+    return world
 
 
 @pytest.mark.usefixtures("looks_at_once")

@@ -1,7 +1,5 @@
 """What the hooks do about the step workflow of an agent of ours."""
 
-import json
-
 import pytest
 from hookworld import GOOD, HookWorld, running
 from stepworld import (
@@ -11,6 +9,7 @@ from stepworld import (
     after,
     call,
     define,
+    led,
     prompt,
     say,
     started,
@@ -19,7 +18,6 @@ from stepworld import (
 )
 
 from bridge.protocol.ids import check_id
-from bridge.store import step_states
 
 WORK = "Workflow two, step work."
 
@@ -52,9 +50,7 @@ def test_its_first_call_may_be_refused(world: HookWorld):
 
 
 def test_its_own_agents_are_bound_by_it(world: HookWorld):
-    define(world, TWO.replace("[Read, Grep]", "[Read, Agent]"))
-    _, _, agent = world.begin(agent="worker")
-    call(world, "Read", agent_id=agent)
+    _, agent = led(world, TWO.replace("[Read, Grep]", "[Read, Agent]"))
     nested = world.nest(agent)
 
     is_allowed, why = call(world, "Edit", agent_id=nested)
@@ -65,9 +61,7 @@ def test_its_own_agents_are_bound_by_it(world: HookWorld):
 
 
 def test_it_goes_through_its_steps(world: HookWorld):
-    define(world)
-    _, _, agent = world.begin(agent="worker")
-    call(world, "Read", agent_id=agent)
+    _, agent = led(world)
     say(world, agent, seen=True)
 
     told = after(world, "Read", "x", agent_id=agent)
@@ -77,9 +71,7 @@ def test_it_goes_through_its_steps(world: HookWorld):
 
 
 def test_it_may_not_end_before_its_workflow(world: HookWorld):
-    define(world, STOPS)
-    request, _, agent = world.begin(agent="worker")
-    call(world, "Read", agent_id=agent)
+    request, agent = led(world, STOPS)
 
     said = [world.stop(agent) for _ in range(3)]
 
@@ -89,9 +81,7 @@ def test_it_may_not_end_before_its_workflow(world: HookWorld):
 
 
 def test_it_is_not_held_back_while_its_own_work(world: HookWorld):
-    define(world, STOPS)
-    _, _, agent = world.begin(agent="worker")
-    call(world, "Read", agent_id=agent)
+    _, agent = led(world, STOPS)
 
     assert world.stop(agent, background_tasks=running("helper")) == {}
 
@@ -117,9 +107,7 @@ def test_in_the_background_it_is_itself_what_works_on(world: HookWorld):
 
 
 def test_in_auto_mode_its_report_is_held_back(world: HookWorld):
-    define(world, STOPS)
-    _, _, agent = world.begin(agent="worker")
-    call(world, "Read", agent_id=agent)
+    _, agent = led(world, STOPS)
 
     is_allowed, why = call(
         world, "SubagentHandback", agent_id=agent, tool_input={"message": GOOD}
@@ -130,9 +118,7 @@ def test_in_auto_mode_its_report_is_held_back(world: HookWorld):
 
 
 def test_compacted_it_is_told_its_step_again(world: HookWorld):
-    define(world)
-    _, _, agent = world.begin(agent="worker")
-    call(world, "Read", agent_id=agent)
+    _, agent = led(world)
 
     told = started(world, "compact", agent_id=agent)
 
@@ -141,9 +127,7 @@ def test_compacted_it_is_told_its_step_again(world: HookWorld):
 
 
 def test_its_end_leaves_nothing(world: HookWorld):
-    define(world)
-    request, _, agent = world.begin(agent="worker")
-    call(world, "Read", agent_id=agent)
+    request, agent = led(world)
 
     world.stop(agent)
     world.notice(agent)
@@ -183,25 +167,13 @@ def test_a_request_names_no_file(world: HookWorld):
 
 
 def test_a_lost_workflow_binds_an_agent_of_ours(world: HookWorld):
-    define(world)
-    _, _, agent = world.begin(agent="worker")
-    call(world, "Read", agent_id=agent)
+    _, agent = led(world)
     (world.store.place.state / "agents" / f"{agent}.steps").write_text("{")
 
     is_allowed, why = call(world, "Read", agent_id=agent, tool_use_id="toolu_2")
 
     assert not is_allowed
     assert "this agent must follow a workflow that cannot be read" in why
-
-
-def test_states_of_agents_lie_beside_them(world: HookWorld):
-    define(world)
-    _, _, agent = world.begin(agent="worker")
-    call(world, "Read", agent_id=agent)
-    file = world.store.place.state / "agents" / f"{agent}.steps"
-
-    assert json.loads(file.read_bytes())["by"] == "agent"
-    assert step_states.SIGN == ".steps"
 
 
 # What a step asks of an agent

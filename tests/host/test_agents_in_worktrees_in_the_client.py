@@ -2,10 +2,9 @@
 
 import json
 import re
-import subprocess
-import sys
 
 import pytest
+from claudeworld import command
 from gitworld import Repository
 from hostworld import host_world
 
@@ -52,15 +51,7 @@ def test_it_writes_in_the_worktree_and_has_the_projects_tasks(tmp_path):
         world.bridge.tasks.create("It greets", description="In greet.py.")
         (tmp_path / "apart.yaml").write_text(PIPELINE)
         words = ("run", str(tmp_path / "apart.yaml"), "--route", "claude", "--json")
-        ran = subprocess.run(
-            [sys.executable, "-m", "bridge", *words],
-            cwd=outside,
-            env=world.stage.environment() | {"BRIDGE_CLAUDE": str(world.stage.program)},
-            capture_output=True,
-            text=True,
-            check=False,
-            timeout=120,
-        )
+        ran = command(world, *words)
         tasks = world.bridge.tasks.list()
 
     done = json.loads(ran.stdout)

@@ -4,7 +4,6 @@ import json
 
 import pytest
 from hostworld import bash_until_go, by_name, code_of, host_world, prompts
-from polling import wait_until
 
 from bridge.testing.stage.models import obedient_model
 from bridge.testing.stage.replies import reply, tool_use
@@ -104,28 +103,3 @@ def says_it_ran(name):
     item = {"type": "run", "content": "c", "command": command, "passed": passed}
     output = {"status": "success", "summary": "s", "evidence": [item]}
     return reply(json.dumps(output))
-
-
-def test_a_request_that_two_calls_name_gets_one_agent(tmp_path):
-    """The model calls twice for one token, and once for a token it made up."""
-    made_up: list[str] = []
-
-    def main(request):
-        if "bridge:" in request.newest_text and not request.own_calls:
-            token = request.newest_text.partition('"bridge:')[2].partition('"')[0]
-            call = {"description": "b", "prompt": f"bridge:{token}"}
-            false = {"description": "b", "prompt": "bridge:no-such-request"}
-            return reply(*(tool_use("Agent", each) for each in (call, call, false)))
-        made_up.extend(r.text for r in request.tool_results if r.is_error)
-        return reply("ok")
-
-    with host_world(tmp_path, obedient_model(main=main)) as world:
-        request = world.submit()
-        with world.stream():
-            response = world.ended(request)
-            wait_until(lambda: len(made_up) == 2)
-
-    assert response.success
-    assert len({turn.agent_id for turn in world.api.turns("subagent")}) == 1
-    assert any("already works on" in text for text in made_up)
-    assert any("knows no request no-such-request" in text for text in made_up)

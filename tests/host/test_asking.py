@@ -3,7 +3,7 @@
 import threading
 
 import pytest
-from askingworld import FORM, asked, asks, ended_asking
+from askingworld import FORM, asked, asks, continued, dies_while_it_holds, ended_asking
 from hookworld import running
 from polling import wait_until
 
@@ -80,8 +80,7 @@ def test_an_agent_that_goes_on_and_says_nothing_does_not_ask_again(world):
     """The client repeats its last words then: the question was replied to."""
     request, agent = ended_asking(world)
     world.bridge.reply(request, "blue")
-    world.say("UserPromptSubmit", prompt="hello")
-    call, output = world.send(request, agent)
+    call, _, output = continued(world, request, agent)
     world.resume(call, agent, output)
 
     said = world.stop(agent, asks())
@@ -93,8 +92,7 @@ def test_an_agent_that_goes_on_and_says_nothing_does_not_ask_again(world):
 def test_an_agent_that_is_gone_is_asked_anew_with_question_and_reply(world):
     request, agent = ended_asking(world)
     world.bridge.reply(request, "blue")
-    world.say("UserPromptSubmit", prompt="hello")
-    call, output = world.send(request, agent)
+    call, _, output = continued(world, request, agent)
     world.resume(call, agent, output, success=False, message="no such agent")
 
     world.say("UserPromptSubmit", prompt="hello")
@@ -111,9 +109,7 @@ def test_an_agent_that_is_gone_is_asked_anew_with_question_and_reply(world):
 
 def test_where_the_session_was_cleared_a_new_agent_is_asked(world):
     request, _ = ended_asking(world)
-    world.fire("SessionEnd", reason="clear")
-    world.session = "session-2"
-    world.fire("SessionStart", source="clear")
+    world.start_again()
     world.bridge.reply(request, "red")
 
     world.say("UserPromptSubmit", prompt="hello")
@@ -149,10 +145,8 @@ def test_after_three_questions_the_agent_is_told_to_answer(world):
     request, agent = ended_asking(world)
     for number in range(1, MOST + 1):
         world.bridge.reply(request, "red")
-        world.say("UserPromptSubmit", prompt="hello")
-        call, output = world.send(request, agent)
+        call, message, output = continued(world, request, agent)
         world.resume(call, agent, output)
-        message = output["updatedInput"]["message"]
         assert ("ask nothing more" in message) == (number == MOST)
         said = world.stop(agent, asks(f"And number {number}?"))
         if number < MOST:
@@ -180,44 +174,32 @@ def test_a_deadline_names_the_question(world):
 def test_a_hook_that_is_killed_while_it_holds_loses_nothing(world, monkeypatch):
     """The client lets the agent end then; its notice comes as always."""
     request, call, agent = asked(world)
-    with monkeypatch.context() as patch:
-        patch.setattr(asking, "hold", lambda *_: 1 / 0)
-        with pytest.raises(ZeroDivisionError):
-            world.stop(agent, asks())
+    dies_while_it_holds(world, agent, monkeypatch)
     assert world.found(request).request.claim is not None
 
-    notice = {"tool-use-id": call, "result": asks()}
-    world.notice(agent, **notice)
+    world.notice(agent, **{"tool-use-id": call, "result": asks()})
 
     found = world.found(request).request
     assert (found.claim, found.stage, found.asks.number) == (None, Stage.ASKING, 1)
     world.bridge.reply(request, "red")
-    world.say("UserPromptSubmit", prompt="hello")
-    assert '"red"' in world.send(request, agent)[1]["updatedInput"]["message"]
+    assert '"red"' in continued(world, request, agent)[1]
 
 
 def test_a_reply_that_a_killed_hook_has_taken_is_told_later(world, monkeypatch):
     """Otherwise the question would be put to the asker twice."""
     request, call, agent = asked(world)
-    with monkeypatch.context() as patch:
-        patch.setattr(asking, "hold", lambda *_: 1 / 0)
-        with pytest.raises(ZeroDivisionError):
-            world.stop(agent, asks())
+    dies_while_it_holds(world, agent, monkeypatch)
     world.bridge.reply(request, "red")
 
     world.notice(agent, **{"tool-use-id": call, "result": asks()})
-    world.say("UserPromptSubmit", prompt="hello")
 
     assert world.bridge.questions() == []
-    assert '"red"' in world.send(request, agent)[1]["updatedInput"]["message"]
+    assert '"red"' in continued(world, request, agent)[1]
 
 
 def test_a_host_that_dies_leaves_the_question_to_the_next(world, monkeypatch):
     request, _, agent = asked(world)
-    with monkeypatch.context() as patch:
-        patch.setattr(asking, "hold", lambda *_: 1 / 0)
-        with pytest.raises(ZeroDivisionError):
-            world.stop(agent, asks())
+    dies_while_it_holds(world, agent, monkeypatch)
 
     world.store.sweep(leaving=world.live()[0].host)
 
@@ -236,10 +218,9 @@ def test_an_agent_that_hands_over_its_question_goes_on_too(world):
     said = world.use(agent, "SubagentHandback", tool_input=handed)
     world.notice(agent, **{"tool-use-id": call})
     world.bridge.reply(request, "red")
-    world.say("UserPromptSubmit", prompt="hello")
 
     assert said["continue"] is False
-    assert '"red"' in world.send(request, agent)[1]["updatedInput"]["message"]
+    assert '"red"' in continued(world, request, agent)[1]
 
 
 def test_stop_does_not_take_an_agent_that_asks_for_lost(world):
@@ -273,9 +254,7 @@ def test_the_schema_may_not_name_the_key(world):
 
 def test_an_agent_of_a_run_asks_the_person_of_the_run(world, begun):
     """As one that is blocked: the same checkpoint, and nothing in `questions/`."""
-    folder = world.home / ".hostbridge/agents"
-    folder.mkdir(parents=True, mode=0o700, exist_ok=True)
-    (folder / "asker.yaml").write_text("name: asker\nallow_questions: true\n")
+    world.define("asker", "allow_questions: true\n")
     run = begun('asker:"Paint it."')
     world.say("UserPromptSubmit", prompt="hello")
     [request] = [r.request_id for r in world.store.claimed()]

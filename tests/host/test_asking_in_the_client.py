@@ -79,18 +79,3 @@ def test_a_later_reply_has_the_same_agent_go_on(tmp_path, how):
     assert [each["rawOutput"] for each in kept] == ['"red"']
     assert "Colour?" not in world.main_words()
     assert "ZEBRA" not in world.main_words()
-
-
-def test_a_caller_answers_the_questions_of_its_agent(tmp_path):
-    """While the hook holds the agent, or after it."""
-    seen: list[str] = []
-    with host_world(tmp_path, obedient_model(asking_first)) as world:
-        with world.stream():
-            wait_until(world.live)
-            answer = world.bridge.ask(
-                "Paint the ZEBRA.",
-                on_question=lambda asked: seen.append(asked.words) or "red",
-            )
-
-    assert seen == ["Colour?"]
-    assert answer.parsed.summary == "red, ZEBRA"

@@ -111,21 +111,15 @@ def test_a_file_that_is_ruined_leaves_the_rules_before_it(world, where, name):
     call(world, command="ls")
 
 
+BASH, THEIRS = {"tool_name": "Bash"}, {"agent_id": "theirs"}
 EVENTS = {
-    "on_session_start": {"source": "startup"},
-    "on_user_prompt": {"prompt": "x"},
-    "on_before_tool": {"tool_name": "Bash", "tool_input": {"command": "ls"}},
-    "on_after_tool": {"tool_name": "Bash", "tool_response": {"stdout": ""}},
-    "on_subagent_stop": {"agent_id": "theirs", "last_assistant_message": "x"},
-    "on_stop": {"background_tasks": []},
-}
-NAMES = {
-    "on_session_start": "SessionStart",
-    "on_user_prompt": "UserPromptSubmit",
-    "on_before_tool": "PreToolUse",
-    "on_after_tool": "PostToolUse",
-    "on_subagent_stop": "SubagentStop",
-    "on_stop": "Stop",
+    # by the name of its rules: the client's name, and fields
+    "on_session_start": ("SessionStart", {"source": "startup"}),
+    "on_user_prompt": ("UserPromptSubmit", {"prompt": "x"}),
+    "on_before_tool": ("PreToolUse", BASH | {"tool_input": {"command": "ls"}}),
+    "on_after_tool": ("PostToolUse", BASH | {"tool_response": {"stdout": ""}}),
+    "on_subagent_stop": ("SubagentStop", THEIRS | {"last_assistant_message": "x"}),
+    "on_stop": ("Stop", {"background_tasks": []}),
 }
 HOSTILE = (None, 7, True, [], {}, "", "\x00" * 500, "x" * 100_000, [[["x"]]], {"a": {}})
 
@@ -133,21 +127,12 @@ HOSTILE = (None, 7, True, [], {}, "", "\x00" * 500, "x" * 100_000, [[["x"]]], {"
 @pytest.mark.parametrize("event", EVENTS)
 def test_each_field_of_each_event_may_be_anything(world, event):
     """What the client sends in another form next year, or a model makes up."""
-    name = NAMES[event]
+    name, fields = EVENTS[event]
     effect = "block: b" if event not in ("on_session_start", "on_after_tool") else ""
-    write(
-        world,
-        [
-            [
-                "- when: prompt == 'x' or tool_name == 'Bash' or event.source != 'y'",
-                f"  {effect or 'inject_context: c'}",
-            ],
-            ["- set_variable: {seen: '${{ tool_input }}'}"],
-        ],
-        event,
-    )
+    when = "- when: prompt == 'x' or tool_name == 'Bash' or event.source != 'y'"
+    rule = [when, f"  {effect or 'inject_context: c'}"]
+    write(world, [rule, ["- set_variable: {seen: '${{ tool_input }}'}"]], event)
     compile_rules(world.bridge.settings, world.store)
-    fields = EVENTS[event]
 
     for field in (*fields, "cwd", "permission_mode", "tool_use_id", "agent_type"):
         for value in HOSTILE:

@@ -1,19 +1,14 @@
 """A built-in flow in the real client: one session answers each of its agents."""
 
 import json
-from functools import partial
 from pathlib import Path
 
 import pytest
+from flowruns import begun, now, say, wait_for_checkpoint, wait_for_end
 from hostworld import bash, host_world
-from polling import wait_until
 
 from bridge.api.flow_files import Flows
 from bridge.api.flow_result import result_of_run
-from bridge.engine import by_hand
-from bridge.engine.advance import advance
-from bridge.engine.begin import begin
-from bridge.engine.view import view
 from bridge.testing.stage.models import Answers, obedient_model
 from bridge.testing.stage.replies import reply
 
@@ -63,26 +58,14 @@ def test_plan_and_build_until_the_tests_pass(tmp_path):
         plan, _ = Flows(settings, world.store.place.project).compiled(
             "plan-and-build", {"task": "a shop"}
         )
-        with world.store.state() as state:
-            run = begin(state, plan, params={"task": "a shop"})
-        advance(world.store, settings, run)
+        run = begun(world, plan, params={"task": "a shop"})
         with world.stream():
-            wait_until(
-                lambda: [*view(world.store, run).checkpoints()],
-                timeout_s=300, what=world.story(),
-            )  # fmt: skip
-            act = partial(by_hand.say, node=None, text="yes, but small", by="a test")
-            advance(world.store, settings, run, act)
-            wait_until(
-                lambda: view(world.store, run).run["status"] != "running",
-                timeout_s=300, what=world.story(),
-            )  # fmt: skip
+            wait_for_checkpoint(world, run)
+            say(world, run, "yes, but small")
+            wait_for_end(world, run)
 
-    seen = view(world.store, run)
-    found = result_of_run(world.store, settings, run)
-    assert (seen.run["status"], seen.run["why"]) == ("completed", "")
-    assert found.text == "passed"
-    # What it asked: three, then two rounds of building and testing.
-    assert seen.run["asked"] == 2 + 2 * 2
+    assert result_of_run(world.store, settings, run).text == "passed"
+    # What it asked: two, then two rounds of building and testing.
+    assert now(world, run).run["asked"] == 2 + 2 * 2
     told = [turn.prompt for turn in world.api.turns("subagent")]
     assert any("agreed to it said: yes, but small\n" in prompt for prompt in told)

@@ -12,7 +12,6 @@ from polling import wait_until
 from bridge.api.result import Result
 from bridge.freshness import kept_reads
 from bridge.freshness.reads import path_in
-from bridge.shipped import agents_folder
 from bridge.testing.stage.models import obedient_model
 from bridge.testing.stage.replies import Answer, reply, tool_use
 from bridge.testing.stage.turns import ApiRequest
@@ -62,9 +61,7 @@ def test_the_model_is_asked_again_exactly_when_something_has_changed(tmp_path):
     with host_world(tmp_path, obedient_model(counted.agent)) as world:
         counted.world = world
         world.define("looker", LOOKER)
-        reader = world.stage.home / ".claude" / "agents" / "hostbridge-reader.md"
-        reader.parent.mkdir(parents=True, exist_ok=True)
-        reader.write_bytes((agents_folder() / reader.name).read_bytes())
+        world.add_reader()
         world.allow("Bash(cat *)", "WebFetch")
         source = world.stage.project / "src" / "a.py"
         source.parent.mkdir()

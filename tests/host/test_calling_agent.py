@@ -149,32 +149,22 @@ def vars_of_ours(world: HookWorld, *words: str, before: tuple[str, ...] = ()) ->
     return run(world, world.project, "vars", *words, before=before, env=env)
 
 
-CHILD = "name: child\nlifecycle_variables: {limit: null, mode: fast}\n"
-
-
 @pytest.fixture
 def child(client):
     """An agent of ours at work, in a session whose model has set variables."""
-    home = client.bridge.settings.home
-    (home / "rules.yaml").write_text("variables: {limit: 3}\n")
-    (home / "agents").mkdir()
-    (home / "agents" / "child.yaml").write_text(CHILD)
+    (client.bridge.settings.home / "rules.yaml").write_text("variables: {limit: 3}\n")
+    client.define("child", "lifecycle_variables: {limit: null, mode: fast}\n")
     said = vars_of_ours(client, "set", "task=session", "mode=fast")
     assert said == 'task = "session"\nmode = "fast"\n'
     request = client.bridge.submit("Go.", agent="child")
     client.say("UserPromptSubmit", prompt="hello")
     agent = client.start(client.launch(request))
-    client.say(
-        "PreToolUse",
-        agent_id=agent,
-        tool_name="Bash",
-        tool_input={"command": ": of the agent"},
-        tool_use_id="toolu_bash",
-    )
+    client.use(agent, "Bash", tool_input={"command": ": of the agent"})
     return agent
 
 
 AGENTS = in_a_shell(": of the agent")
+SESSIONS = in_a_shell(": of the session")
 
 
 def test_an_agents_command_sees_and_sets_the_agents_own_variables(client, child):
@@ -182,9 +172,7 @@ def test_an_agents_command_sees_and_sets_the_agents_own_variables(client, child)
     said = [
         vars_of_ours(client, "set", "task=mine", "new:=1", before=AGENTS),
         vars_of_ours(client, "get", "task", "new", "limit", before=AGENTS),
-        vars_of_ours(
-            client, "get", "task", "new", before=in_a_shell(": of the session")
-        ),
+        vars_of_ours(client, "get", "task", "new", before=SESSIONS),
         vars_of_ours(client, "unset", "task", before=AGENTS),
         vars_of_ours(client, "get", "task", before=AGENTS),
     ]

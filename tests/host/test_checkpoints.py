@@ -3,11 +3,11 @@
 import subprocess
 
 import pytest
-from checkpointworld import answer, asked, call, offer_in, offers, said, waiting
+from checkpointworld import answer, asked, call, offer_in, offers, said
+from flowruns import do, waiting
 
 from bridge.api.flow_result import result_of_run
 from bridge.engine import by_hand
-from bridge.engine.advance import advance
 from bridge.engine.view import view
 from bridge.store import switch
 
@@ -101,7 +101,7 @@ def test_tokens_in_its_words_and_in_the_answer_mean_nothing(world, begun):
 
 
 def test_text_from_elsewhere_cannot_paint_the_screen(world, begun):
-    begun('@ok:"And {{it}}?"', it="a\u2066b\u202ec")
+    begun('@ok:"And {{it}}?"', params={"it": "a\u2066b\u202ec"})
 
     _, shown, _ = call(world, *offers(world))
 
@@ -164,10 +164,10 @@ def test_where_the_bridge_is_off_nobody_is_asked(world, begun):
 
 def test_a_paused_run_asks_once_it_goes_on(world, begun):
     run = begun('@ok:"Fine?"')
-    advance(world.store, world.bridge.settings, run, by_hand.pause)
+    do(world, run, by_hand.pause)
     assert offers(world) == []
 
-    advance(world.store, world.bridge.settings, run, by_hand.resume)
+    do(world, run, by_hand.resume)
 
     assert len(offers(world)) == 1
 

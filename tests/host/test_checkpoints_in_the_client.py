@@ -2,19 +2,14 @@
 
 import json
 import re
-from functools import partial
 
 import pytest
 from dialogs import answer
-from flow.simulation import plan_of
+from flowruns import begun, now, say, texts, wait_for_end, waiting
 from hostworld import host_world
 from polling import wait_until
 
 from bridge.api.flow_result import result_of_run
-from bridge.engine import by_hand
-from bridge.engine.advance import advance
-from bridge.engine.begin import begin
-from bridge.engine.view import view
 from bridge.testing.stage.models import launching, obedient_model
 from bridge.testing.stage.replies import reply, tool_use
 
@@ -47,25 +42,6 @@ def world(tmp_path):
         yield world
 
 
-def begun(world, source):
-    with world.store.state() as state:
-        run = begin(state, plan_of(source), name="build")
-    advance(world.store, world.bridge.settings, run)
-    return run
-
-
-def now(world, run):
-    return view(world.store, run)
-
-
-def wait_for_end(world, run, status="completed"):
-    wait_until(lambda: now(world, run).run["status"] == status, what="the run's end")
-
-
-def texts(world, run):
-    return [each["text"] for each in now(world, run).run["said"].values()]
-
-
 def test_the_person_answers_with_keys_and_the_flow_goes_on(world):
     """After /clear, too; and the next session asks what a killed one had on its screen.
 
@@ -86,8 +62,7 @@ def test_the_person_answers_with_keys_and_the_flow_goes_on(world):
 
         run = begun(world, LOOP)
         terminal.wait_for_text("Which?")
-        act = partial(by_hand.say, node=None, text="yes: one", by="approve")
-        advance(world.store, world.bridge.settings, run, act)
+        say(world, run, "yes: one")
         answer(terminal, r"Which\?", "2")
         terminal.wait_for_text("this checkpoint was answered before")
         # The agent could be asked only now; then it is the second round.
@@ -132,19 +107,8 @@ def test_esc_leaves_it_to_hostbridge_approve(world):
         terminal.submit("go on")
         world.wait_for_turns(turns + 1)
 
-        assert [*now(world, run).checkpoints()]
+        assert waiting(world, run)
         assert "Esc to cancel" not in terminal.screen()
-
-
-def test_without_a_terminal_it_stays_an_approval(world):
-    with world.stream() as session:
-        run = begun(world, f'{G}:"a" -> @ok:"Fine?"')
-        wait_until(lambda: [*now(world, run).checkpoints()], what="the checkpoint")
-        session.ask("go on")
-    world.print()
-
-    assert [*now(world, run).checkpoints()]
-    assert "AskUserQuestion once" not in world.main_words()
 
 
 def test_a_model_cannot_answer_itself(tmp_path):

@@ -40,12 +40,8 @@ def test_the_answer_is_the_follow_ups(world):
     response = world.response(request)
     assert response.success
     assert response.agent_id == agent
-    assert response.continued.to_data() == {
-        "agentId": agent,
-        "first": earlier,
-        "after": earlier,
-        "question": 2,
-    }
+    told = {"agentId": agent, "first": earlier, "after": earlier, "question": 2}
+    assert response.continued.to_data() == told
 
 
 def test_question_after_question(world):
@@ -54,12 +50,8 @@ def test_question_after_question(world):
     second = asked_again(world, earlier, agent)
     third = asked_again(world, second, agent, GOOD)
 
-    continued = world.response(third).continued
-    assert (continued.first, continued.after, continued.question) == (
-        earlier,
-        second,
-        3,
-    )
+    told = world.response(third).continued
+    assert (told.first, told.after, told.question) == (earlier, second, 3)
     assert [each.request_id for each in idle(world)] == [third]
 
 
@@ -75,10 +67,8 @@ def test_each_question_is_charged_for_what_it_took(world):
 
     took = [world.response(each).usage for each in (earlier, request)]
 
-    assert [(usage.input_tokens, usage.requests) for usage in took] == [
-        (100, 1),
-        (7, 1),
-    ]
+    assert [each.input_tokens for each in took] == [100, 7]
+    assert [each.requests for each in took] == [1, 1]
 
 
 def test_an_invalid_answer_is_corrected(world):
@@ -193,8 +183,6 @@ def test_only_one_of_two_follow_ups_is_asked(world):
 def test_too_many_agents_are_not_kept(world, monkeypatch):
     monkeypatch.setattr(idle_agents, "MOST", 2)
 
-    answered = [world.answered() for _ in range(3)]
+    _, second, third = (world.answered()[0] for _ in range(3))
 
-    assert {each.request_id for each in idle(world)} == {
-        request for request, _ in answered[1:]
-    }
+    assert {each.request_id for each in idle(world)} == {second, third}

@@ -11,10 +11,15 @@ from bridge.host.hook_table import HOOKS
 pytestmark = pytest.mark.slow
 
 
-def test_an_agent_that_is_gone_is_a_named_failure_at_once(world):
+def sent(world):
+    """A follow-up, and the call that sends it to its agent."""
     earlier, agent = world.answered()
     request, _ = followed(world, earlier)
-    call, output = world.send(request, agent)
+    return request, agent, *world.send(request, agent)
+
+
+def test_an_agent_that_is_gone_is_a_named_failure_at_once(world):
+    request, agent, call, output = sent(world)
 
     world.resume(call, agent, output, success=False, message="No transcript found")
 
@@ -25,9 +30,7 @@ def test_an_agent_that_is_gone_is_a_named_failure_at_once(world):
 
 
 def test_a_message_that_another_hook_replaced(world):
-    earlier, agent = world.answered()
-    request, _ = followed(world, earlier)
-    call, output = world.send(request, agent)
+    request, agent, call, output = sent(world)
     output["updatedInput"]["message"] = "something else"
 
     world.resume(call, agent, output)
@@ -37,9 +40,7 @@ def test_a_message_that_another_hook_replaced(world):
 
 def test_a_message_of_which_no_hook_saw_the_end_must_be_in_the_transcript(world):
     """A hook that is killed lets the token itself through."""
-    earlier, agent = world.answered()
-    request, _ = followed(world, earlier)
-    world.send(request, agent)
+    request, agent, *_ = sent(world)
 
     world.stop(agent, AGAIN)
 
@@ -47,9 +48,7 @@ def test_a_message_of_which_no_hook_saw_the_end_must_be_in_the_transcript(world)
 
 
 def test_a_call_that_never_ran_is_a_failure_when_the_turn_ends(world):
-    earlier, agent = world.answered()
-    request, _ = followed(world, earlier)
-    world.send(request, agent)
+    request, *_ = sent(world)
 
     world.say("Stop", background_tasks=[])
 

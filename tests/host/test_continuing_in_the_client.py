@@ -57,11 +57,8 @@ def test_a_follow_up_knows_what_was_said_before(tmp_path, how):
     assert said == ["it was ZEBRA"] * 2
     assert new == "no idea"
     assert len({each.agent_id for each in responses}) == 1
-    assert [each.continued and each.continued.question for each in responses] == [
-        None,
-        2,
-        3,
-    ]
+    questions = [each.continued and each.continued.question for each in responses]
+    assert questions == [None, 2, 3]
     assert "ZEBRA" not in world.main_words()
     assert "<task-id>" not in world.main_words()
 

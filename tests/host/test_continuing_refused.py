@@ -1,7 +1,7 @@
 """A follow-up that cannot be asked is refused, with the reason; nothing is asked."""
 
 import pytest
-from followups import REUSING, asked_again, define, followed
+from followups import REUSING, asked_again, followed
 from hookworld import GOOD
 
 from bridge import CannotContinue
@@ -69,9 +69,9 @@ def test_error_another_kind(world, fields, why):
 
 
 def test_error_another_definition(world):
-    define(world, "terse", REUSING)
+    world.define("terse", REUSING)
     request, _ = world.answered(agent="terse")
-    define(world, "terse", f"{REUSING}tools: [Bash]\n")
+    world.define("terse", f"{REUSING}tools: [Bash]\n")
 
     assert refusal(world, request) == (
         f"request {request} was of another kind: the definition of agent 'terse' has "
@@ -81,7 +81,7 @@ def test_error_another_definition(world):
 
 def test_error_other_variables(world):
     """They may be rights: they are not inherited, but have to be the same."""
-    define(world, "terse", f"{REUSING}default_variables: {{x: 1}}\n")
+    world.define("terse", f"{REUSING}default_variables: {{x: 1}}\n")
     request, _ = world.answered(agent="terse", variables={"x": 2})
 
     assert refusal(world, request) == (

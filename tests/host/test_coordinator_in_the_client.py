@@ -3,10 +3,10 @@
 import json
 import re
 
-import pygit2
 import pytest
+from coordinatorworld import make_repository, review
 from hostworld import host_world
-from mcpstage import register
+from mcpstage import OURS, register
 from taskstage import SPEC, ours, setting, through
 
 from bridge.testing.stage.models import obedient_model
@@ -18,7 +18,9 @@ EXPANDED = {
     "is to be divided into subtasks": [setting(research_complete=True)],
     "Plan the subtasks of": [ours("save_expansion_spec", task_id="#1", spec=SPEC)],
 }
+CONTEXT = "get_validation_context_smart"
 DONE = {"status": "success", "summary": "It has ended."}
+BUILT = {"status": "success", "summary": "Done.", "files": [], "evidence": []}
 
 
 def task_in(prompt):
@@ -30,12 +32,8 @@ def steps_for(task):
     return {
         "You work on task": [ours("get_task", task_id=task)],
         **EXPANDED,
-        "is to be validated. Call": [
-            ours("get_validation_context_smart", task_id=task)
-        ],
-        "Call mcp__hostbridge__validate_task with task_id": [
-            ours("validate_task", task_id=task)
-        ],
+        "is to be validated. Call": [ours(CONTEXT, task_id=task)],
+        f"Call {OURS}validate_task with task_id": [ours("validate_task", task_id=task)],
     }
 
 
@@ -46,10 +44,8 @@ def model(rejects=0):
     def answers(prompt, request):
         if "You work on task" in prompt:
             task = task_in(prompt)
-            script = scripts.setdefault(
-                request.agent_id, through(steps_for(task), DONE, task=task)
-            )
-            return script(request)
+            new = through(steps_for(task), DONE, task=task)
+            return scripts.setdefault(request.agent_id, new)(request)
         if "You implement one task" in prompt:
             folder = re.search(r"Work in the folder (\S+), a worktree", prompt)[1]
             if not request.tool_results:
@@ -57,32 +53,15 @@ def model(rejects=0):
                 path = f"{folder}/greet{len(built)}.py"
                 write = {"file_path": path, "content": "def greet(): ...\n"}
                 return reply(tool_use("Write", write))
-            return reply(json.dumps({
-                "status": "success", "summary": "Done.", "files": ["greet.py"],
-                "evidence": [],
-            }))  # fmt: skip
+            return reply(json.dumps(BUILT))
         if "You decide whether the work" in prompt:
             reviews.append(prompt)
-            approved = len(reviews) > rejects
-            feedback = [] if approved else ["greet() is not typed"]
-            return reply(json.dumps({
-                "approved": approved, "feedback": feedback, "summary": "Read.",
-                "evidence": [],
-            }))  # fmt: skip
+            feedback = [] if len(reviews) > rejects else ["greet() is not typed"]
+            return reply(json.dumps(review(*feedback)))
         assert "You decide whether a task is done" in prompt, prompt[:200]
         return reply(json.dumps({"passed": True, "feedback": []}))
 
     return obedient_model(answers), reviews, built
-
-
-def make_repository(project):
-    repository = pygit2.init_repository(str(project), initial_head="main")
-    (project / "app.py").write_text("")
-    repository.index.add("app.py")
-    repository.index.write()
-    me = pygit2.Signature("A", "a@example.org")
-    tree = repository.index.write_tree()
-    repository.create_commit("HEAD", me, me, "begin", tree, [])
 
 
 @pytest.mark.parametrize("rejects", [pytest.param(0, marks=pytest.mark.full), 1])

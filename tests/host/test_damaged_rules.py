@@ -5,6 +5,7 @@ from shutil import rmtree
 
 import pytest
 from hookprocesses import ROOT, run_hook
+from rulehooks import put_in_force
 from test_rule_gate import PUSH, START, call, write
 
 from bridge.agents import trust
@@ -42,8 +43,7 @@ def world(world):
 
 def damage(world, how):
     """Damage the rules about calls; returns the file."""
-    write(world, PUSH)
-    compile_rules(world.bridge.settings, world.store)
+    put_in_force(world, PUSH)
     file = world.store.place.state / "rules" / "on_before_tool.json"
     if DAMAGES[how] == "gone":
         file.unlink()
@@ -100,8 +100,7 @@ def test_an_agent_that_no_session_runs_is_held_by_them_too(world, monkeypatch):
 
 
 def test_damaged_variables_are_read_from_their_files(world):
-    write(world, "variables: {size: 3}\n" + PUSH)
-    compile_rules(world.bridge.settings, world.store)
+    put_in_force(world, "variables: {size: 3}\n" + PUSH)
     (world.store.place.state / "rules" / "variables.json").write_bytes(b"{")
 
     assert declared_variables(world.bridge.settings, world.store)["size"] == 3
@@ -157,8 +156,7 @@ class TimeIsUp(BaseException):
 
 @pytest.mark.parametrize("block", ["block: Ask first.", "inject_context: Ask first."])
 def test_where_the_hook_fails_a_call_that_a_rule_blocks_is_refused(world, block):
-    write(world, PUSH.replace("block: Ask first.", block))
-    compile_rules(world.bridge.settings, world.store)
+    put_in_force(world, PUSH.replace("block: Ask first.", block))
 
     def answer(command, **more):
         event = world.event(
@@ -178,8 +176,7 @@ def test_where_the_hook_fails_a_call_that_a_rule_blocks_is_refused(world, block)
 def test_where_the_quick_half_takes_too_long_what_has_a_sign_is_refused(
     world, tmp_path, ends
 ):
-    write(world, PUSH)
-    compile_rules(world.bridge.settings, world.store)
+    put_in_force(world, PUSH)
     python = tmp_path / "python"
     python.write_text(f"#!/bin/sh\n{ends}\n")
     python.chmod(0o755)

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from agentworld import trust_project
-from defining import WORKER, call, define
+from defining import call, define
 from hookworld import HookWorld
 
 from bridge.errors import BadDefinition, InvalidRequest, NotTrusted, UnknownAgent
@@ -84,9 +84,7 @@ def test_error_what_a_project_brings_waits_for_trust(world):
 
 
 def test_a_definition_stands_before_the_clients_own_agent(world):
-    define(world).rename(world.home / ".hostbridge" / "agents" / "Explore.yaml")
-    file = world.home / ".hostbridge" / "agents" / "Explore.yaml"
-    file.write_text("name: Explore\nprompt: 'mine: {{ task }}'\n")
+    world.define("Explore", "prompt: 'mine: {{ task }}'\n")
 
     new = call(world, world.submit("a", agent="Explore"))["updatedInput"]
 
@@ -140,46 +138,34 @@ def test_the_same_call_twice_says_the_same(world):
     request = world.submit("a", agent="worker")
 
     first = call(world, request)
-    file.write_text(WORKER.replace("As told", "Changed"))
+    file.write_text(file.read_text().replace("As told", "Changed"))
 
     assert call(world, request) == first
 
 
-def ruin_trust(world: HookWorld) -> None:
-    define(world, "# changed\n", project=True)
-
-
-def remove(world: HookWorld) -> None:
-    define(world, project=True).unlink()
-
-
-def break_it(world: HookWorld) -> None:
-    define(world, "promt: x\n", project=True)
-    trust_project(world.bridge)
-
-
-def other_routes(world: HookWorld) -> None:
-    define(world, "routes: [claude]\n", project=True)
-    trust_project(world.bridge)
-
-
 @pytest.mark.parametrize(
-    ("change", "code", "why"),
+    ("more", "is_trusted", "code", "why"),
     [
-        (ruin_trust, "not_trusted", "changed since you trusted it"),
-        (remove, "bad_request", "the definition of agent 'worker' is gone since"),
-        (break_it, "bad_definition", "promt: unknown field"),
-        (other_routes, "bad_request", "does not take the route host; it takes claude"),
+        ("# changed\n", False, "not_trusted", "changed since you trusted it"),
+        (None, False, "bad_request", "the definition of agent 'worker' is gone since"),
+        ("promt: x\n", True, "bad_definition", "promt: unknown field"),
+        (
+            "routes: [claude]\n",
+            True,
+            "bad_request",
+            "does not take the route host",
+        ),
     ],
-    ids=lambda v: getattr(v, "__name__", ""),
 )
-def test_error_what_changed_since_it_was_asked(world, change, code, why):
+def test_error_what_changed_since_it_was_asked(world, more, is_trusted, code, why):
     """Looked at again at the launch: a branch may have been checked out meanwhile."""
-    define(world, project=True)
+    file = define(world, project=True)
     trust_project(world.bridge)
     request = world.submit("a", agent="worker")
 
-    change(world)
+    file.unlink() if more is None else define(world, more, project=True)
+    if is_trusted:
+        trust_project(world.bridge)
     said = call(world, request)
 
     response = world.response(request)
@@ -199,7 +185,8 @@ def test_a_late_call_ends_no_request_that_is_worked_on(world, monkeypatch, whose
     trust_project(world.bridge)
     request = world.submit("a", agent="worker")
     world.launch(request)
-    break_it(world)
+    define(world, "promt: x\n", project=True)
+    trust_project(world.bridge)
 
     if whose == "another session":
         monkeypatch.setenv("CLAUDE_PID", str(os.getpid()))

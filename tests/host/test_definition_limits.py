@@ -36,8 +36,7 @@ pytestmark = pytest.mark.slow
     ],
 )
 def test_tools(world, fields, tool, *, is_denied):
-    define(world, fields + "\n")
-    agent = started(world)
+    agent = started(world, fields + "\n")
 
     reason, goes_on = use(world, agent, tool)
 
@@ -49,8 +48,7 @@ def test_tools(world, fields, tool, *, is_denied):
 
 def test_a_refused_call_is_no_evidence(world):
     """It never ran: to name it must not count as having run it."""
-    define(world, "tools: [Read]\n")
-    agent = started(world)
+    agent = started(world, "tools: [Read]\n")
 
     use(world, agent, "Bash", command="pytest")
     said = world.stop(agent, claim("pytest"))
@@ -60,8 +58,7 @@ def test_a_refused_call_is_no_evidence(world):
 
 
 def test_an_agent_that_it_starts_may_no_more(world):
-    define(world, "tools: [Read, Agent]\n")
-    agent = started(world)
+    agent = started(world, "tools: [Read, Agent]\n")
     use(world, agent, "Agent", 7, prompt="x", description="y")
     below = world.start("t7")
 
@@ -71,8 +68,7 @@ def test_an_agent_that_it_starts_may_no_more(world):
 
 def test_turns_run_out(world):
     """Twice it is told to answer now, then it is ended, by name."""
-    define(world, "max_turns: 2\n")
-    agent = started(world)
+    agent = started(world, "max_turns: 2\n")
     [run] = world.runs()
 
     calls = [use(world, agent, "Read", n) for n in range(5)]
@@ -86,8 +82,7 @@ def test_turns_run_out(world):
 
 def test_refused_calls_are_turns(world):
     """An agent that does not listen ends, too."""
-    define(world, "max_turns: 2\ntools: [Read]\n")
-    agent = started(world)
+    agent = started(world, "max_turns: 2\ntools: [Read]\n")
 
     reasons = [use(world, agent, "Bash", n)[0] for n in range(3)]
 
@@ -95,8 +90,7 @@ def test_refused_calls_are_turns(world):
 
 
 def test_a_willing_agent_answers_after_its_turns(world):
-    define(world, "max_turns: 1\n")
-    agent = started(world)
+    agent = started(world, "max_turns: 1\n")
     for number in range(2):
         use(world, agent, "Read", number)
     [run] = world.runs()
@@ -161,8 +155,7 @@ def run_bash(world: HookWorld, agent: str, command: str, *, ok: bool) -> None:
     ],
 )
 def test_success_needs_evidence_that_was_verified(world, *, ran, said, code):
-    define(world, "require_verified_evidence: true\n")
-    agent = started(world)
+    agent = started(world, "require_verified_evidence: true\n")
     [run] = world.runs()
     if ran is not None:
         run_bash(world, agent, "pytest", ok=ran)
@@ -175,8 +168,7 @@ def test_success_needs_evidence_that_was_verified(world, *, ran, said, code):
 
 
 def test_error_after_the_usual_corrections_it_is_unverified(world):
-    define(world, "require_verified_evidence: true\n")
-    agent = started(world)
+    agent = started(world, "require_verified_evidence: true\n")
     [run] = world.runs()
 
     for _ in range(3):

@@ -1,7 +1,6 @@
 """Defined agents with the real client: what it runs, what it lets them do."""
 
 import pytest
-from agentworld import trust_project
 from hostworld import bash, by_name, code_of, host_world, named
 
 from bridge.testing.stage.models import obedient_model
@@ -57,22 +56,3 @@ def test_an_agent_is_what_its_definition_says(tmp_path, how):
     assert code_of(hasty) == "turn_limit"
     # Two calls, two warnings and the end; a busy machine offers it once more.
     assert len(turns_of("hasty")) <= 10
-
-
-def test_what_a_clone_brings_runs_only_when_trusted(tmp_path):
-    """A file dropped for it is refused too, at the launch, and nothing was started."""
-    with host_world(tmp_path, obedient_model()) as world:
-        world.define("worker", WORKER, world.stage.project / ".bridge")
-        with world.stream() as session:
-            first = world.drop(agentType="worker", prompt="Do it.")
-            session.send("look")
-            refused = world.ended(first)
-            trust_project(world.bridge)
-            answered = world.ended(world.submit("Do it.", agent="worker"))
-            world.wait_until_forgotten()
-
-    assert refused.error.code == "not_trusted"
-    assert "which you have not trusted" in refused.error.message
-    assert answered.success
-    [turn] = world.api.turns("subagent")
-    assert turn.prompt.startswith("As told: Do it.")

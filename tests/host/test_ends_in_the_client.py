@@ -6,19 +6,16 @@ open), with the real client. Agents of agents are in test_interim_in_the_client.
 
 import json
 import threading
-from collections.abc import Callable
 from typing import Any
 
 import pytest
 from hostworld import (
-    HostWorld,
     bash,
     bash_until_go,
     by_name,
     code_of,
     host_world,
     named,
-    stopping,
 )
 from polling import wait_until
 
@@ -35,32 +32,6 @@ WORK = reply(CALL)
 BAD_REQUEST = error(400, "invalid_request_error", "Not like that")
 RATE_LIMIT = error(429, "rate_limit_error", "Slow down")
 SERVER_ERROR = error(500, "api_error", "Sorry")
-
-
-def denied(world: HostWorld) -> None:
-    output: dict[str, Any] = {
-        "hookEventName": "PreToolUse",
-        "permissionDecision": "deny",
-        "permissionDecisionReason": "policy",
-    }
-    world.add_command("PreToolUse", says(hookSpecificOutput=output), "Agent")
-
-
-def cut_off(world: HostWorld) -> None:
-    world.add_command(
-        "PreToolUse", says(**{"continue": False, "stopReason": "enough"}), "Bash"
-    )
-
-
-def interrupted(world: HostWorld) -> None:
-    decision = {"behavior": "deny", "message": "no", "interrupt": True}
-    output = {"hookEventName": "PermissionRequest", "decision": decision}
-    world.add_command("PermissionRequest", says(hookSpecificOutput=output))
-
-
-def says(**output: object) -> str:
-    """A command that prints one JSON object."""
-    return f"cat >/dev/null; echo '{json.dumps(output)}'"
 
 
 ENDS: dict[str, tuple[Answer, str, str | None]] = {
@@ -89,37 +60,36 @@ def test_an_end_is_a_typed_response(tmp_path, how):
     }
 
 
-# what the subagent does, what else is installed, how the request ends
-HOOKED: dict[str, tuple[Answer, Callable[[HostWorld], None], str]] = {
-    "continue false": (WORK, cut_off, "empty_answer"),
-    "call denied": (agent_output(), denied, "agent_error"),
-    "interrupted": (WORK, interrupted, "agent_stopped"),
+def decides(event: str, **output: object) -> dict[str, Any]:
+    return {"hookSpecificOutput": {"hookEventName": event, **output}}
+
+
+CUT_OFF = {"continue": False, "stopReason": "enough"}
+DENIED = decides(
+    "PreToolUse", permissionDecision="deny", permissionDecisionReason="policy"
+)
+INTERRUPTED = decides(
+    "PermissionRequest",
+    decision={"behavior": "deny", "message": "no", "interrupt": True},
+)
+HOOKED: dict[str, tuple[Answer, tuple[str, str, dict[str, Any]], str]] = {
+    # what the subagent does, another hook and what it says, how the request ends
+    "continue false": (WORK, ("PreToolUse", "Bash", CUT_OFF), "empty_answer"),
+    "call denied": (agent_output(), ("PreToolUse", "Agent", DENIED), "agent_error"),
+    "interrupted": (WORK, ("PermissionRequest", "*", INTERRUPTED), "agent_stopped"),
 }
 
 
 @pytest.mark.parametrize("how", HOWS)
 @pytest.mark.parametrize("end", HOOKED)
 def test_an_end_by_another_hook_is_a_typed_response(tmp_path, how, end):
-    answer, prepare, code = HOOKED[end]
+    answer, (event, tool, said), code = HOOKED[end]
 
     with host_world(tmp_path, obedient_model(answering(answer))) as world:
-        prepare(world)
+        world.add_command(event, f"cat >/dev/null; echo '{json.dumps(said)}'", tool)
         response = world.serve(how, **ONE_TRY)
 
     assert code_of(response) == code, response
-
-
-def test_an_agent_that_the_model_stops(tmp_path):
-    """TaskStop: the notice says killed, and nothing else does."""
-    slow = reply("late", delay_s=600)
-    with host_world(tmp_path, obedient_model(answering(slow), main=stopping)) as world:
-        request = world.submit()
-        with world.stream() as session:
-            run = world.wait_for_run(request)
-            session.send(f"stop {run.agent_id}")
-            response = world.ended(request)
-
-    assert code_of(response) == "agent_stopped"
 
 
 def test_an_agent_waits_for_a_command_of_its_own(tmp_path):

@@ -5,12 +5,10 @@ test_ends_in_the_client.py.
 """
 
 import json
-import sys
 
 import pytest
 from aheadclock import AheadClock
 from hostworld import bash, code_of, host_world, named, prompts
-from polling import wait_until
 
 from bridge.api.bridge import Bridge
 from bridge.errors import NoHost
@@ -177,42 +175,6 @@ def test_agents_that_work_on(tmp_path):
     )
     assert "<task-id>" not in world.main_words()
     assert len(world.api.turns("subagent")) == len(turns)
-
-
-def test_error_budget(tmp_path):
-    with host_world(tmp_path, env={"BRIDGE_AGENTS_PER_HOUR": "1"}) as world:
-        first, second = world.submit(), world.submit()
-        with world.stream():
-            one = world.ended(first)
-            two = world.ended(second)
-
-    assert (code_of(one), code_of(two)) == (None, "budget")
-
-
-def test_error_depth_of_agents_that_ask_for_agents(tmp_path):
-    """A asks for B, B for A: the third from the top may not ask any more."""
-    script = (
-        "from bridge import Bridge\nprint('asked', Bridge.open().submit('again'))\n"
-    )
-
-    def answers(_prompt, request):
-        if not request.own_calls:
-            return bash(f"{sys.executable} ../ask.py")
-        heard = " ".join(result.text for result in request.tool_results)
-        return says(status="success", summary=heard[-300:])
-
-    with host_world(tmp_path, obedient_model(answers)) as world:
-        world.allow("Bash")
-        (world.stage.root / "ask.py").write_text(script)
-        request = world.submit("begin")
-        with world.stream():
-            world.ended(request)
-            ended = wait_until(lambda: r if len(r := world.responses()) == 3 else None)
-            world.wait_until_forgotten()
-
-    summaries = [response.parsed_output["summary"] for response in ended]
-    assert [("DepthExceeded" in summary) for summary in summaries].count(True) == 1
-    assert world.store.waiting() == []
 
 
 def test_error_the_model_of_the_host_is_out_of_reach(tmp_path):

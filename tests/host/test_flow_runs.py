@@ -2,34 +2,15 @@
 
 import json
 
-import pytest
 from engine.pipeworld import approval, pipeline, program
-from flow.simulation import plan_of
 from hookworld import GOOD
 from polling import wait_until
 
-from bridge.engine.advance import advance
-from bridge.engine.begin import begin
 from bridge.engine.view import view
 from bridge.flow.compiler import compile_flow
 from bridge.flow.parser import parse_flow
 
 G = "general-purpose"
-
-
-@pytest.fixture
-def begun(world):
-    """Begin a run of a flow in a session that is open."""
-    world.say("SessionStart", source="startup")
-
-    def begin_(source, **options):
-        with world.store.state() as state:
-            plan = plan_of(source) if isinstance(source, str) else source
-            run = begin(state, plan, **options)
-        advance(world.store, world.bridge.settings, run)
-        return run
-
-    return begin_
 
 
 def answer(world, request, **fields):
@@ -72,8 +53,7 @@ def test_the_agent_call_is_whole_and_has_a_model_only_where_one_is_said(world, b
     assert own["prompt"].startswith("You look.\n\na\n\n")
     assert (own["subagent_type"], own["model"]) == ("Explore", "opus")
     assert (plain["subagent_type"], "model" in plain) == (G, False)
-    assert own["description"]
-    assert plain["description"]
+    assert all(each["description"] for each in (own, plain))
 
 
 def test_a_temporary_agent_whose_file_has_changed_is_not_started(world, begun):
@@ -157,12 +137,8 @@ def test_news_that_cannot_be_told_do_not_touch_the_session(world, begun):
     (world.store.place.state / "runs" / run / "details.json").write_text("{}")
 
     assert answer(world, f"{run}-node-0-1-1") == {}
-    assert status_of(world, run)["open"] == ["node-1"]
-
-
-def status_of(world, run):
     file = world.store.place.state / "runs" / run / "run.json"
-    return json.loads(file.read_text())
+    assert json.loads(file.read_text())["open"] == ["node-1"]
 
 
 def test_its_user_is_told_of_a_run_that_ended_in_the_background(world, begun):

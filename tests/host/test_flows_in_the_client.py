@@ -4,22 +4,14 @@ The test begins a run; from then on no process of ours lives but the client's ho
 """
 
 import json
-import threading
-from functools import partial
 
 import pytest
-from flow.simulation import plan_of
+from flowruns import begun, now, say, wait_for_checkpoint, wait_for_end
 from hostworld import bash, host_world
-from polling import wait_until
 
 from bridge.api.flow_result import result_of_run
-from bridge.engine import by_hand
-from bridge.engine.advance import advance
-from bridge.engine.begin import begin
-from bridge.engine.view import view
-from bridge.protocol.ids import check_id
 from bridge.testing.stage.models import answering, obedient_model
-from bridge.testing.stage.replies import Reply, reply, tool_use
+from bridge.testing.stage.replies import reply, tool_use
 
 pytestmark = pytest.mark.host
 
@@ -40,93 +32,21 @@ def answers(prompt, _request):
     return reply(json.dumps(output))
 
 
-def begun(world, source):
-    with world.store.state() as state:
-        run = begin(state, plan_of(source))
-    advance(world.store, world.bridge.settings, run)
-    return run
-
-
-def now(world, run):
-    return view(world.store, run)
-
-
-def wait_for(world, run, what, status="running"):
-    def there():
-        seen = now(world, run)
-        assert seen.run["status"] in ("running", status), seen.run["why"]
-        return what(seen)
-
-    try:
-        return wait_until(there, timeout_s=300, what="the run")
-    except AssertionError as error:
-        error.add_note(world.story())
-        raise
-
-
-def is_over(seen):
-    return seen.run["status"] != "running"
-
-
-def test_the_user_pauses_goes_on_jumps_and_cancels(tmp_path):
-    """Another flow goes to its end then, with no process of ours."""
+def test_a_flow_goes_to_its_end(tmp_path):
+    """With a loop, parallel steps and a checkpoint, and no process of ours."""
     with host_world(tmp_path, obedient_model(answers)) as world:
-        run = begun(world, f'{G}:"alpha" -> {G}:"beta" -> @ok:"Fine?" -> {G}:"end"')
-        settings = world.bridge.settings
-        advance(world.store, settings, run, by_hand.pause)
+        run = begun(world, SOURCE)
         with world.stream():
-            world.ended(f"{run}-node-0-1-1")
-            assert now(world, run).run["status"] == "paused"
+            wait_for_checkpoint(world, run)
+            say(world, run, "yes: very")
+            wait_for_end(world, run)
 
-            advance(world.store, settings, run, by_hand.resume)
-            wait_for(world, run, lambda seen: [*seen.checkpoints()])
-            advance(world.store, settings, run, partial(by_hand.jump, node="node-0"))
-            world.ended(f"{run}-node-1-2-1")
-            wait_for(world, run, lambda seen: [*seen.checkpoints()])
-            advance(world.store, settings, run, by_hand.cancel)
-
-            assert is_over(now(world, run))
-
-            run = begun(world, SOURCE)
-            wait_for(world, run, lambda seen: [*seen.checkpoints()])
-            act = partial(by_hand.say, node=None, text="yes: very", by="a test")
-            advance(world.store, settings, run, act)
-            wait_for(world, run, is_over, "completed")
-
-        found = result_of_run(world.store, settings, run)
+        found = result_of_run(world.store, world.bridge.settings, run)
         assert found.text == "<gamma yes: very>"
         assert found.variables["last"] == "<mend <alpha <mend <alpha>>>>"
         assert now(world, run).run["asked"] == 2 * 3 + 2 + 1
         # The answers went past the main thread.
         assert "alpha" not in world.main_words()
-        assert world.complaints() == ""
-
-
-def test_the_next_session_goes_on_with_a_flow_of_a_killed_one(tmp_path):
-    go = threading.Event()
-
-    def slow(prompt, request):
-        answer = answers(prompt, request)
-        is_late = "beta" in prompt and not go.is_set()
-        return Reply(answer.blocks, delay_s=600) if is_late else answer
-
-    with host_world(tmp_path, obedient_model(slow)) as world:
-        with world.stream() as session:
-            run = begun(
-                world, f'{G}:"alpha":a -> {G}:"beta {{a}}":b -> {G}:"end {{b}}"'
-            )
-            request = f"{run}-node-1-1-1"
-            wait_until(lambda: world.store.find(check_id(request)))
-            world.wait_for_stage(request, "running")
-            session.kill()
-        go.set()
-        with world.stream():
-            wait_for(world, run, is_over, "completed")
-
-    assert (
-        result_of_run(world.store, world.bridge.settings, run).text
-        == "<end <beta <alpha>>>"
-    )
 
 
 def test_a_temporary_agent_may_do_what_its_base_may(tmp_path):
@@ -139,14 +59,12 @@ def test_a_temporary_agent_may_do_what_its_base_may(tmp_path):
     with host_world(tmp_path, model) as world, world.stream():
         world.define("worker", "tools: [Bash]\nallow: ['Bash(touch *)']\n")
         run = begun(world, source)
-        wait_for(world, run, is_over, "completed")
+        wait_for_end(world, run)
 
     turns = world.api.turns("subagent")
     kept = [r.text for turn in turns for r in turn.tool_results]
     assert turns[0].prompt.startswith("You mend.\n\nNow\n\n")
     assert "opus" in turns[0].model
     assert "keeps Write from it" in kept[0]
-    assert {path.name for path in world.stage.project.iterdir()} & {
-        "made",
-        "granted",
-    } == {"granted"}
+    made = {path.name for path in world.stage.project.iterdir()}
+    assert made & {"made", "granted"} == {"granted"}

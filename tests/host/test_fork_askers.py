@@ -4,20 +4,13 @@ import os
 
 import pytest
 from defining import define
-from forkworld import another_session, dropped, ended, outside, share
+from forkworld import another_session, dropped, ended, forked, share
 
 from bridge import CannotContinue, InvalidRequest, NoHost
 from bridge.agents.trust import InsideSession
 from bridge.store import idle_agents
 from bridge.store.host_process import identify
 from bridge.store.sessions import Session
-
-
-@pytest.fixture
-def program(world):
-    """The bridge of a program that no session has started."""
-    return outside(world)
-
 
 # Who may ask
 
@@ -67,9 +60,8 @@ def test_a_process_below_a_client_is_refused_without_its_variables(world, progra
 
 def test_a_fork_is_asked_only_once(world):
     """Whoever continues it would have the conversation, too."""
-    share(world)
-    request = dropped(world)
-    world.stop(world.start(world.launch(request)))
+    request, agent = forked(world)
+    world.stop(agent)
 
     with pytest.raises(CannotContinue, match="a fork of a session"):
         world.bridge.submit("And?", continues=request)

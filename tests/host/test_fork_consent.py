@@ -5,7 +5,7 @@ import re
 
 import pytest
 from fakeclaude import SUCCESS, fake_claude, printing, result
-from forkworld import ASKED, dropped, ended, outside, share
+from forkworld import ASKED, dropped, ended, forked, share
 from hookworld import GOOD
 
 from bridge import Bridge, InvalidRequest, NotShared
@@ -17,22 +17,14 @@ NOT_SHARED = (
 )
 
 
-@pytest.fixture
-def program(world):
-    """The bridge of a program that no session has started."""
-    return outside(world)
-
-
 # Who says yes
 
 
 def test_without_a_yes_it_ends_by_name(world, program):
     request = dropped(world)
 
-    assert ended(world, request) == (
-        "not_shared",
-        NOT_SHARED.format(project=world.project),
-    )
+    why = NOT_SHARED.format(project=world.project)
+    assert ended(world, request) == ("not_shared", why)
     with pytest.raises(NotShared) as refused:
         program.submit("Well?", context="session")
     command = "hostbridge config set --project share_conversation true"
@@ -63,12 +55,9 @@ def test_the_project_may_say_no_where_its_user_says_yes(world):
 
 def test_no_variable_says_yes(world, program, monkeypatch):
     """Nor do settings that a program has made itself."""
-    for name in (
-        "BRIDGE_SHARE_CONVERSATION",
-        "SHARE_CONVERSATION",
-        "share_conversation",
-    ):
-        monkeypatch.setenv(name, "1")
+    name = "share_conversation"
+    for each in (f"BRIDGE_{name.upper()}", name.upper(), name):
+        monkeypatch.setenv(each, "1")
     own = Bridge(program.settings.with_(share_conversation=True), world.project)
 
     assert ended(world, dropped(world))[0] == "not_shared"
@@ -113,9 +102,7 @@ def test_a_yes_that_is_taken_back_before_the_call(world):
 @pytest.mark.parametrize("words", [GOOD, "QUAGGA, in prose"], ids=["valid", "invalid"])
 def test_a_yes_that_is_taken_back_before_the_answer(world, words):
     """Whoever takes it back while an agent works wants nothing more to be told."""
-    share(world)
-    request = dropped(world, maxAttempts=1)
-    agent = world.start(world.launch(request))
+    request, agent = forked(world, maxAttempts=1)
     share(world, yes=False)
 
     assert world.stop(agent, words) == {}
@@ -132,9 +119,7 @@ def test_a_yes_that_is_taken_back_before_the_answer(world, words):
 @pytest.mark.parametrize("how", ["cancelled", "killed"])
 def test_after_a_yes_that_is_taken_back_no_words_are_kept(world, program, how):
     """Whoever asks may read what is kept as evidence, and may end the request first."""
-    share(world)
-    request = dropped(world, maxAttempts=1)
-    agent = world.start(world.launch(request))
+    request, agent = forked(world, maxAttempts=1)
     world.use(agent)
     share(world, yes=False)
     if how == "cancelled":
@@ -151,6 +136,18 @@ def test_after_a_yes_that_is_taken_back_no_words_are_kept(world, program, how):
 CLOSED = "2a7e1085-53c1-4e35-b1f6-ba690b56d53d"
 
 
+def asked(world, settings):
+    """A program asks what a closed session knows."""
+    how = {"context": "session", "route": "claude", "session": CLOSED}
+    return Bridge(settings, world.project).submit("Well?", **how)
+
+
+def served(world, settings, name="dropped", session=CLOSED):
+    """A program writes such a request by itself, and `claude -p` serves it."""
+    world.drop(name, **ASKED, route="claude", session=session, maxAttempts=1)
+    open_worker(world.store, settings, "claude").serve(check_id(name))
+
+
 @pytest.mark.parametrize("yes", [False, True])
 def test_whoever_serves_the_route_claude_obeys_too(world, program, yes):
     """Also where a program has written the request by itself."""
@@ -158,8 +155,7 @@ def test_whoever_serves_the_route_claude_obeys_too(world, program, yes):
     settings = program.settings.with_(claude="/bin/false")
     kept(world, world.project)
     for name, session in (("by-id", CLOSED), ("by-title", "my-plans")):
-        world.drop(name, **ASKED, route="claude", session=session, maxAttempts=1)
-        open_worker(world.store, settings, "claude").serve(check_id(name))
+        served(world, settings, name, session)
 
     codes = [ended(world, name)[0] for name in ("by-id", "by-title")]
     # The program that stands for the client was started for one of them, if at all.
@@ -193,11 +189,8 @@ def test_a_yes_is_for_the_sessions_of_one_project(world, program, where):
     why = ELSEWHERE[where].format(project=world.project)
 
     with pytest.raises(InvalidRequest, match=re.escape(why)):
-        Bridge(settings, world.project).submit(
-            "Well?", context="session", route="claude", session=CLOSED
-        )
-    world.drop("dropped", **ASKED, route="claude", session=CLOSED, maxAttempts=1)
-    open_worker(world.store, settings, "claude").serve(check_id("dropped"))
+        asked(world, settings)
+    served(world, settings)
 
     code, message = ended(world, "dropped")
     assert code == "bad_request"
@@ -213,9 +206,8 @@ def test_a_yes_that_is_taken_back_while_claude_p_answers(world, program, tmp_pat
         tmp_path / "bin", f"echo share_conversation = false >{file}\n{words}"
     )
     settings = program.settings.with_(claude=str(client))
-    world.drop("dropped", **ASKED, route="claude", session=CLOSED, maxAttempts=1)
 
-    open_worker(world.store, settings, "claude").serve(check_id("dropped"))
+    served(world, settings)
 
     assert ended(world, "dropped")[0] == "not_shared"
     assert world.response("dropped").raw_output == ""
@@ -238,9 +230,7 @@ def test_a_session_of_which_nothing_is_known_is_of_no_project(world, program, fi
     settings = program.settings.with_(claude="/bin/false")
 
     with pytest.raises(InvalidRequest, match="as far as is known"):
-        Bridge(settings, world.project).submit(
-            "Well?", context="session", route="claude", session=CLOSED
-        )
+        asked(world, settings)
 
 
 def test_a_session_of_a_folder_of_the_project_is_one_of_it(world, program):
@@ -251,8 +241,6 @@ def test_a_session_of_a_folder_of_the_project_is_one_of_it(world, program):
     kept(world, folder)
     settings = program.settings.with_(claude="/bin/false")
 
-    request = Bridge(settings, world.project).submit(
-        "Well?", context="session", route="claude", session=CLOSED
-    )
+    request = asked(world, settings)
 
     assert world.found(request).request.session == CLOSED

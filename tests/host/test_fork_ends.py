@@ -5,7 +5,7 @@ import os
 from pathlib import Path
 
 import pytest
-from forkworld import ASKED, dropped, ended, share
+from forkworld import ASKED, dropped, ended, forked, share
 from hookworld import GOOD, HookWorld
 
 from bridge.protocol.usage import Usage
@@ -35,7 +35,7 @@ def test_error_a_client_without_forks(world, error):
     assert world.found(request).request.failures == ()
 
 
-def forked(world: HookWorld, agent: str, *, tokens: int = 40_000) -> None:
+def with_conversation(world: HookWorld, agent: str, *, tokens: int = 40_000) -> None:
     """Put before an agent's transcript what the client puts before a fork's."""
     file = world.transcript(agent)
     prompt = file.read_text()
@@ -48,10 +48,8 @@ def forked(world: HookWorld, agent: str, *, tokens: int = 40_000) -> None:
 
 def test_only_its_own_messages_count(world):
     """The conversation counts once against budgets, though a cache had it."""
-    share(world)
-    request = dropped(world)
-    agent = world.start(world.launch(request))
-    forked(world, agent)
+    request, agent = forked(world)
+    with_conversation(world, agent)
     cached = {"input_tokens": 5, "cache_read_input_tokens": 30_000, "output_tokens": 1}
     world.took(agent, "m1", 0, usage=cached)
     world.took(agent, "m2", 0, usage=cached)
@@ -69,10 +67,8 @@ def test_only_its_own_messages_count(world):
 
 def test_what_the_session_said_last_is_no_answer(world):
     """A fork that says nothing has not answered, whatever stands before it."""
-    share(world)
-    request = dropped(world, maxAttempts=1)
-    agent = world.start(world.launch(request))
-    forked(world, agent)
+    request, agent = forked(world, maxAttempts=1)
+    with_conversation(world, agent)
     for _ in range(3):
         world.stop(agent, words=None)
 
@@ -80,7 +76,6 @@ def test_what_the_session_said_last_is_no_answer(world):
 
 
 def test_what_the_session_ran_is_no_evidence_of_its_fork(world):
-    share(world)
     world.say(
         "PostToolUse",
         tool_name="Bash",
@@ -88,8 +83,7 @@ def test_what_the_session_ran_is_no_evidence_of_its_fork(world):
         tool_input={"command": "pytest -q"},
         tool_response={"stdout": "1 passed"},
     )
-    request = dropped(world, maxAttempts=1)
-    agent = world.start(world.launch(request))
+    request, agent = forked(world, maxAttempts=1)
     claim = {"type": "command", "content": "1 passed", "command": "pytest -q"}
     words = json.dumps({"status": "success", "summary": "s", "evidence": [claim]})
     for _ in range(3):
@@ -105,7 +99,7 @@ def test_an_echo_of_its_prompt_is_no_answer(world, whole):
     request = dropped(world, maxAttempts=1)
     call = world.launch(request)
     agent = world.start(call)
-    forked(world, agent)
+    with_conversation(world, agent)
     for _ in range(3):
         world.stop(agent, world.prompts[call] if whole else ASKED["prompt"])
 
@@ -152,10 +146,8 @@ TRANSCRIPTS = (a_pipe, a_link, a_folder, deep, one_line, strange_usage)
 @pytest.mark.parametrize("made", TRANSCRIPTS, ids=lambda made: made.__name__)
 def test_a_strange_transcript_costs_a_fork_no_answer(world, made):
     """The client writes it as the hooks read; it belongs to nobody else."""
-    share(world)
-    request = dropped(world)
-    agent = world.start(world.launch(request))
-    forked(world, agent)
+    request, agent = forked(world)
+    with_conversation(world, agent)
     made(world.transcript(agent))
 
     world.stop(agent, GOOD)
@@ -165,23 +157,19 @@ def test_a_strange_transcript_costs_a_fork_no_answer(world, made):
 
 def test_its_answer_is_never_given_again(world):
     """The conversation has gone on since."""
-    share(world)
-    request = dropped(world)
-    world.stop(world.start(world.launch(request)), GOOD)
+    request, agent = forked(world)
+    world.stop(agent)
     assert world.code(request) == "success"
 
     (standing,) = world.bridge.stale([request])
 
     assert standing.state == "unknown"
-    assert [reason.about for reason in standing.reasons] == [
-        "its agent knew an earlier conversation"
-    ]
+    (reason,) = standing.reasons
+    assert reason.about == "its agent knew an earlier conversation"
 
 
 def test_an_invalid_answer_is_corrected(world):
-    share(world)
-    request = dropped(world)
-    agent = world.start(world.launch(request))
+    request, agent = forked(world)
 
     said = world.stop(agent, "Well.")
     world.stop(agent, GOOD)

@@ -2,16 +2,10 @@
 
 import pytest
 from defining import define
-from forkworld import dropped, ended, outside, share
+from forkworld import dropped, ended, forked, share
 
 from bridge import InvalidRequest
 from bridge.protocol.request import Request
-
-
-@pytest.fixture
-def program(world):
-    """The bridge of a program that no session has started."""
-    return outside(world)
 
 
 def test_the_call_becomes_that_of_a_fork(world):
@@ -146,8 +140,7 @@ def test_a_definition_holds_for_a_fork(world):
 @pytest.mark.parametrize("tool", ["AskUserQuestion", "Workflow"])
 def test_what_the_main_thread_alone_does(world, tool):
     """A question would be a dialog in the user's terminal."""
-    share(world)
-    agent = world.start(world.launch(dropped(world)))
+    _, agent = forked(world)
 
     output = world.use(agent, tool)["hookSpecificOutput"]
 
@@ -159,9 +152,7 @@ def test_what_the_main_thread_alone_does(world, tool):
 
 def test_a_fork_cannot_fork_by_our_tokens(world):
     """Its conversation ends with the offer that started it."""
-    share(world)
-    request = dropped(world)
-    agent = world.start(world.launch(request))
+    request, agent = forked(world)
 
     output = world.call_agent(f"bridge:{request}", agent_id=agent)
 

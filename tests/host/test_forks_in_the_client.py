@@ -9,9 +9,8 @@ from pathlib import Path
 import forkserver
 import pytest
 from claudeworld import answered, ask, submits
-from hostworld import DIALOG, HostWorld, bash, code_of, host_world
+from hostworld import DIALOG, HostWorld, code_of, host_world
 
-from bridge import NotShared
 from bridge.protocol.response import Response
 from bridge.protocol.usage import Usage
 from bridge.testing.stage.models import obedient_model
@@ -150,21 +149,6 @@ def test_one_shot(tmp_path):
     assert "MARKHOR" not in world.main_words()
 
 
-def test_nobody_is_asked_before_the_user_says_yes(tmp_path):
-    """Neither by a program, nor by a file that it writes."""
-    with host_world(tmp_path, obedient_model(knowing)) as world:
-        with opened(world, "default") as session:
-            with pytest.raises(NotShared):
-                world.submit(QUESTION, context="session")
-            dropped = world.drop(prompt=QUESTION, contextFrom="session", approved=True)
-            named = world.drop(prompt=QUESTION, agentType="fork")
-            say(world, session, "Go on.")
-            codes = [code_of(world.ended(each)) for each in (dropped, named)]
-
-    assert codes == ["not_shared", "bad_request"]
-    assert world.api.turns("subagent") == []
-
-
 @pytest.mark.parametrize(
     "refusal", ["denied", pytest.param("switched off", marks=pytest.mark.full)]
 )
@@ -205,52 +189,6 @@ def test_an_agent_that_forks_itself_gets_no_conversation_of_the_session(tmp_path
     assert len({turn.agent_id for turn in turns}) == 2
     assert any(turn.contains("that fork is you") for turn in turns)
     assert not any(turn.contains("QUAGGA") for turn in turns)
-
-
-def busy(request: ApiRequest) -> Answer | None:
-    """A fork that goes on and on."""
-    return bash(f"sleep 0.2 # {len(request.messages)}")
-
-
-def make_overdue(world: HostWorld, request: str) -> None:
-    """Its time is up now: how soon its agent begins is up to the machine."""
-    file = world.store.place.state / "processing" / f"{request}.json"
-    with world.store.exclusive():
-        record = json.loads(file.read_text()) | {"createdAt": 1, "uptime": None}
-        file.write_text(json.dumps(record))
-
-
-ENDS = {
-    "cancelled": ({}, "cancelled"),
-    "overdue": ({}, "timeout"),
-    "its turns are up": ({"agent": "brief"}, "turn_limit"),
-}
-
-
-def test_every_end_is_a_typed_response(tmp_path):
-    """The forks stop, and the session goes on."""
-    model = obedient_model(lambda _, request: busy(request))
-    with host_world(tmp_path, model) as world:
-        share(world)
-        world.allow("Bash")
-        world.define("brief", "description: d\nmax_turns: 2\n")
-        with opened(world, "default") as session:
-            asked = {
-                end: world.submit(QUESTION, context="session", **fields)
-                for end, (fields, _) in ENDS.items()
-            }
-            for end, request in asked.items():
-                world.wait_for_run(request)
-                if end == "cancelled":
-                    world.bridge.cancel(request)
-                if end == "overdue":
-                    make_overdue(world, request)
-            codes = {end: code_of(world.ended(each)) for end, each in asked.items()}
-            world.wait_until_forgotten()
-            say(world, session, "Go on.")
-
-    assert codes == {end: code for end, (_, code) in ENDS.items()}
-    assert "OKAPI" not in world.main_words()
 
 
 def test_a_fork_at_a_terminal_raises_no_dialog(tmp_path):

@@ -39,6 +39,11 @@ def fire(agents, monkeypatch):
     return answer
 
 
+def notes_in(agents):
+    """What was written down of the agent's calls."""
+    return [json.loads(x) for x in (agents / "a1.calls").read_text().splitlines()]
+
+
 BASH = {"agent_id": "a1", "tool_name": "Bash", "tool_use_id": "t1"}
 
 
@@ -47,18 +52,14 @@ def test_a_call_is_noted_and_its_end(fire, agents):
     during = json.loads((agents / "t1.bash").read_text())
     fire("PostToolUse", tool_response={"stdout": ""}, **BASH)
 
-    notes = [json.loads(x) for x in (agents / "a1.calls").read_text().splitlines()]
-    assert during == {
-        "agentId": "a1",
-        "requestId": "r-1",
-        "depth": 1,
-        "host": {"pid": 7},
-        "command": "pytest",
-    }
+    notes = notes_in(agents)
+    of_run = {"agentId": "a1", "requestId": "r-1", "depth": 1, "host": {"pid": 7}}
+    assert during == of_run | {"command": "pytest"}
     assert not (agents / "t1.bash").exists()
-    assert [
-        {k: v for k, v in note.items() if k not in ("at", "up")} for note in notes
-    ] == [
+    for note in notes:
+        note.pop("at", None)
+        note.pop("up", None)
+    assert notes == [
         {"id": "t1", "tool": "Bash", "command": "pytest"},
         {"id": "t1", "tool": "Bash", "ok": True},
     ]
@@ -79,7 +80,7 @@ def test_a_call_whose_id_is_no_name_is_noted(fire, agents):
     names = {f.name for f in agents.iterdir()} - {"a1.json", "a1.calls"}
     fire("PostToolUse", tool_response={"stdout": ""}, **call)
 
-    notes = [json.loads(x) for x in (agents / "a1.calls").read_text().splitlines()]
+    notes = notes_in(agents)
     assert {note["id"] for note in notes} == {name_of("../functions.Bash:0")}
     assert names == {f"{notes[0]['id']}.bash"}
     assert {f.name for f in agents.iterdir()} == {"a1.json", "a1.calls"}
@@ -98,8 +99,7 @@ def test_how_a_command_ended(fire, agents, event, response, *, ok):
     fire("PreToolUse", tool_input={"command": "pytest"}, **BASH)
     fire(event, tool_response=response, **BASH)
 
-    last = json.loads((agents / "a1.calls").read_text().splitlines()[-1])
-    assert last["ok"] is ok
+    assert notes_in(agents)[-1]["ok"] is ok
 
 
 @pytest.mark.parametrize(
@@ -115,16 +115,11 @@ def test_what_is_not_plainly_allowed_is_left_to_the_full_hook(fire, agents, sign
 
 @pytest.mark.parametrize(
     ("tool", "seen"),
-    [
-        ("Read", "PreToolUse"),
-        ("Grep", "PreToolUse"),
-        ("Bash", "PreToolUse"),
-        ("Edit", None),
-    ],
+    [*dict.fromkeys(["Read", "Grep", "Bash"], "PreToolUse").items(), ("Edit", None)],
 )
 def test_what_an_agent_with_a_folder_reads_is_seen(fire, agents, tool, seen):
     """The client does not ask about what is private in the session's own folder."""
-    run = {"requestId": "r-1", "depth": 1, "answerAt": 2**53, "host": {"pid": 7}}
+    run = json.loads((agents / "a1.json").read_text())
     (agents / "a1.json").write_text(json.dumps(run | {"folder": "/w"}))
 
     assert fire("PreToolUse", tool_input={}, **(BASH | {"tool_name": tool})) == seen
@@ -166,11 +161,8 @@ def test_an_agent_seen_for_the_first_time(fire, agents):
 def test_odd_events_are_let_through(fire, agents, fields):
     assert fire("PreToolUse", **fields) is None
     assert fire("PostToolUse", **fields) is None
-    assert {f.name for f in agents.parent.rglob("*") if f.is_file()} <= {
-        "a1.json",
-        "a1.calls",
-        "t1.bash",
-    }
+    files = {f.name for f in agents.parent.rglob("*") if f.is_file()}
+    assert files <= {"a1.json", "a1.calls", "t1.bash"}
 
 
 def test_a_call_with_a_token_is_left_to_the_hook_for_agent_calls(fire):
@@ -209,15 +201,13 @@ def test_the_file_name_of_a_call(call_id, name):
 
 
 UNDECIDED = "hostbridge could not look at this call. Leave it; go on."
+REFUSED = {"permissionDecision": "deny", "permissionDecisionReason": UNDECIDED}
 
 
 @pytest.mark.parametrize(
     ("event", "decision"),
     [
-        (
-            "PreToolUse",
-            {"permissionDecision": "deny", "permissionDecisionReason": UNDECIDED},
-        ),
+        ("PreToolUse", REFUSED),
         ("PermissionRequest", {"decision": {"behavior": "deny", "message": UNDECIDED}}),
         ("PostToolUse", None),
     ],
@@ -226,9 +216,9 @@ def test_what_could_not_be_decided_is_denied_to_our_agents(agents, event, decisi
     """Nobody else is kept from anything."""
     state = str(agents.parent)
 
-    ours = gate.last_word(event, state, json.dumps(BASH).encode())
-    theirs = gate.last_word(
-        event, state, json.dumps({**BASH, "agent_id": "b"}).encode()
+    ours, theirs = (
+        gate.last_word(event, state, json.dumps(call).encode())
+        for call in (BASH, {**BASH, "agent_id": "b"})
     )
 
     said = json.loads(ours)["hookSpecificOutput"] if ours else None

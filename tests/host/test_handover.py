@@ -63,20 +63,17 @@ def test_the_prompt_has_the_command_byte_for_byte(world):
 
 
 def test_a_variable_names_the_model(world):
-    text = (
-        "variables: {validation_model: %s}\non_before_tool: [{name: delegate-checks}]"
-    )
+    text = "variables: {validation_model: %s}\non_before_tool: [{name: %s}]"
     said = {}
     for model in ("opus", "opsu"):
-        put_in_force(world, text % model)
+        put_in_force(world, text % (model, "delegate-checks"))
         said[model] = run(world, f"pytest {model}")
 
     (request,) = world.store.claimed()
     assert request.model == "opus"
-    assert said["opsu"][0], "the call runs"
-    assert (
-        "an open session knows no model 'opsu'; did you mean opus?" in (said["opsu"][1])
-    )
+    runs, why = said["opsu"]
+    assert runs
+    assert "an open session knows no model 'opsu'; did you mean opus?" in why
 
 
 def answered(world, words=GOOD):
@@ -109,9 +106,8 @@ def test_after_an_agent_that_failed_the_call_runs_once(world):
     again, _ = run(world)
 
     assert (once, again) == (True, False)
-    assert (
-        "general-purpose did not do it (agent_failed), so this call runs, once" in said
-    )
+    why = "general-purpose did not do it (agent_failed), so this call runs, once"
+    assert why in said
 
 
 def test_but_not_if_the_rule_requires_it(world):
@@ -136,9 +132,7 @@ UNABLE = {
 def test_where_it_cannot_be_handed_over_the_call_runs_with_a_note(
     world, monkeypatch, required, how, env, why
 ):
-    folder = world.bridge.settings.home / "agents"
-    folder.mkdir(exist_ok=True)
-    (folder / "served.yaml").write_text("name: served\nroutes: [endpoint]\n")
+    world.define("served", "routes: [endpoint]\n")
     rules(world, "required: true" if required else "", **how)
     if "BRIDGE_SLOTS" in env:
         world.begin()
@@ -178,12 +172,8 @@ def test_block_false_lets_the_call_run_and_asks_beside_it(world):
 
 def test_the_child_has_the_parents_variables_and_its_own(world):
     """Parent ⊕ definition, and null survives."""
-    home = world.bridge.settings.home
-    (home / "agents").mkdir(exist_ok=True)
-    (home / "agents" / "child.yaml").write_text(
-        "name: child\ndefault_variables: {a: default}\n"
-        "lifecycle_variables: {mode: null}\n"
-    )
+    more = "default_variables: {a: default}\nlifecycle_variables: {mode: null}\n"
+    world.define("child", more)
     rules(world, "set_variable: {a: parent, b: parent, mode: haiku}", agent="child")
 
     run(world)
@@ -248,11 +238,9 @@ def test_the_main_thread_is_not_asked_to_start_an_agents_agent(world):
 
 
 def test_two_rules_that_point_at_each_other_end(world):
-    home = world.bridge.settings.home
-    (home / "agents").mkdir(exist_ok=True)
     texts = []
     for name, other in (("one", "two"), ("two", "one")):
-        (home / "agents" / f"{name}.yaml").write_text(f"name: {name}\n")
+        world.define(name)
         texts.append(
             f"  - {{when: agent == '{other}' or depth == 0, tools: [Bash],\n"
             f"     spawn_agent: {{agent: {name}, prompt: x}}}}\n"

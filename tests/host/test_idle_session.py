@@ -98,12 +98,8 @@ def test_a_session_in_a_worktree_of_its_own_is_woken(tmp_path):
             assert answered(world, world.submit())
 
 
-@pytest.mark.parametrize(
-    "attempt", [0, *(pytest.param(n, marks=pytest.mark.full) for n in range(1, 4))]
-)
-def test_a_request_that_comes_before_the_watch_is_served(tmp_path, attempt):
+def test_a_request_that_comes_before_the_watch_is_served(tmp_path):
     """It is woken once, as soon as its record is there."""
-    del attempt
     with host_world(tmp_path) as world:
         asked: list[RequestId] = []
 

@@ -43,15 +43,3 @@ def test_an_agent_that_its_caller_waits_for_is_not_listed(world):
     world.say("Stop", background_tasks=running(agent))
 
     assert world.permission(nested)["behavior"] == "deny"
-
-
-def test_a_cancelled_request_ends_the_agents_of_its_agent(world):
-    request, _, agent = world.begin()
-    world.call_agent("n", agent_id=agent, tool_use_id="nested")
-    nested = world.start("nested")
-    world.bridge.cancel(request)
-
-    said = world.use(nested)
-
-    assert said["continue"] is False
-    assert said["hookSpecificOutput"]["permissionDecision"] == "deny"

@@ -22,6 +22,12 @@ def _write_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(interim, "SETTLE_S", 0)
 
 
+def helped(world: HookWorld, **asked: Any) -> tuple[str, str, str]:
+    """An agent that has started one of its own; request, agent and helper."""
+    request, _, agent = world.begin(**asked)
+    return request, agent, world.nest(agent)
+
+
 def stops(world: HookWorld, agent: str, words: str, *others: str) -> Any:
     """Have an agent in the background stop while others run."""
     return world.stop(agent, words, background_tasks=running(agent, *others))
@@ -35,8 +41,7 @@ def hand_back(world: HookWorld, agent: str, words: str) -> Any:
 @pytest.mark.parametrize("words", [INTERIM, "I wait.", ""], ids=["JSON", "prose", "no"])
 def test_words_before_the_helper_ends_are_no_answer(world, words):
     """Neither published nor corrected; the words after its end count."""
-    request, _, agent = world.begin()
-    helper = world.nest(agent)
+    request, agent, helper = helped(world)
 
     first = stops(world, agent, words, helper)
     between = world.code(request)
@@ -67,8 +72,7 @@ def test_the_words_of_each_wake_but_the_last_are_interim(world):
 
 def test_a_helper_that_ends_while_its_caller_stops_is_heard_from_us(world):
     """The client may not tell: the agent is made to go on, once, with the report."""
-    request, _, agent = world.begin()
-    helper = world.nest(agent)
+    request, agent, helper = helped(world)
 
     stops(world, helper, "inner words", agent)
     said = stops(world, agent, INTERIM, helper)
@@ -86,8 +90,7 @@ def test_a_helper_that_ends_while_its_caller_stops_is_heard_from_us(world):
 @pytest.mark.parametrize("end", ["killed", "failed"])
 def test_a_helper_may_end_in_any_way(world, end):
     """Its caller is told, and answers without it."""
-    request, _, agent = world.begin()
-    helper = world.nest(agent)
+    request, agent, helper = helped(world)
 
     if end == "failed":
         world.say("StopFailure", agent_id=helper, error="server_error")
@@ -102,8 +105,7 @@ def test_a_helper_may_end_in_any_way(world, end):
 @pytest.mark.parametrize("sign", ["notice", "stops"])
 def test_an_agent_that_is_never_woken_has_not_answered(world, sign):
     """A named failure, and what it said while it waited is kept."""
-    request, _, agent = world.begin(max_attempts=1)
-    helper = world.nest(agent)
+    request, agent, helper = helped(world, max_attempts=1)
 
     stops(world, agent, GOOD, helper)
     if sign == "notice":
@@ -121,8 +123,7 @@ def test_an_agent_that_is_never_woken_has_not_answered(world, sign):
 
 def test_two_deep(world):
     """A helper that waits is not listed; what it waits for is."""
-    request, _, agent = world.begin()
-    helper = world.nest(agent)
+    request, agent, helper = helped(world)
     leaf = world.nest(helper)
 
     world.stop(helper, "soon", background_tasks=running(agent, helper, leaf))
@@ -141,8 +142,7 @@ def test_two_deep(world):
 
 def test_a_report_is_handed_over_when_all_have_ended(world):
     """In auto mode: the agent is put to sleep, and no correction is spent."""
-    request, _, agent = world.begin()
-    helper = world.nest(agent)
+    request, agent, helper = helped(world)
     leaf = world.nest(helper)
 
     said = [hand_back(world, agent, "I wait."), hand_back(world, helper, "I wait.")]
@@ -157,17 +157,14 @@ def test_a_report_is_handed_over_when_all_have_ended(world):
         "are done; hand your answer over then."
     )
     assert said == [wait, wait]
-    assert (passed, taken) == (
-        None,
-        "hostbridge delivered this answer to the program that asked.",
-    )
+    assert passed is None
+    assert taken == "hostbridge delivered this answer to the program that asked."
     assert world.code(request) == "success"
 
 
 def test_a_continued_helper_ends_once_more(world):
     """SendMessage wakes one that has ended: its caller is told of two ends."""
-    request, _, agent = world.begin()
-    helper = world.nest(agent)
+    request, agent, helper = helped(world)
     stops(world, helper, "inner words", agent)
     world.notify(agent, helper)
 
@@ -186,8 +183,7 @@ def test_a_continued_helper_ends_once_more(world):
 @pytest.mark.parametrize("end", ["cancelled", "timeout"])
 def test_a_request_that_ends_meanwhile(world, end):
     """Words after that are evidence; the helper is stopped at its next tool call."""
-    request, _, agent = world.begin()
-    helper = world.nest(agent)
+    request, agent, helper = helped(world)
     stops(world, agent, INTERIM, helper)
 
     if end == "cancelled":
@@ -209,8 +205,7 @@ def test_a_request_that_ends_meanwhile(world, end):
 
 def test_an_agent_in_the_foreground_is_not_woken(world):
     """Its call ends when it stops: it is not listed, and its words count now."""
-    request, _, agent = world.begin()
-    helper = world.nest(agent)
+    request, agent, helper = helped(world)
 
     said = world.stop(agent, "I wait.", background_tasks=running(helper))
     world.stop(agent, GOOD, background_tasks=running(helper))

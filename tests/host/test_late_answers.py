@@ -3,10 +3,10 @@
 from functools import partial
 
 import pytest
-from checkpointworld import LOOP, answer, asked, call, offers, said, say, waiting
+from checkpointworld import LOOP, answer, asked, call, offers, said
+from flowruns import do, say, waiting
 
 from bridge.engine import by_hand
-from bridge.engine.advance import advance
 from bridge.errors import InvalidRequest
 
 
@@ -37,7 +37,7 @@ def test_an_answer_to_an_earlier_round_does_not_answer_the_next(world, begun):
     run, call_id, shown = asked(world, begun, LOOP)
     say(world, run, "yes: one")
     jump = partial(by_hand.jump, node="node-0")
-    advance(world.store, world.bridge.settings, run, jump)
+    do(world, run, jump)
     assert waiting(world, run) == ["node-0"]
 
     told = answer(world, call_id, shown, "two")
@@ -51,7 +51,7 @@ def test_an_answer_to_an_earlier_round_does_not_answer_the_next(world, begun):
 @pytest.mark.parametrize("act", [by_hand.cancel, partial(by_hand.jump, node="node-0")])
 def test_an_answer_to_what_waits_no_more_changes_nothing(world, begun, act):
     run, call_id, shown = asked(world, begun)
-    advance(world.store, world.bridge.settings, run, act)
+    do(world, run, act)
 
     told = answer(world, call_id, shown, "yes")
 
@@ -61,13 +61,13 @@ def test_an_answer_to_what_waits_no_more_changes_nothing(world, begun, act):
 
 def test_while_a_run_is_paused_the_first_answer_counts(world, begun):
     run, call_id, shown = asked(world, begun)
-    advance(world.store, world.bridge.settings, run, by_hand.pause)
+    do(world, run, by_hand.pause)
 
     answer(world, call_id, shown, "yes")
     with pytest.raises(InvalidRequest, match="answered before"):
         say(world, run, "other")
 
-    advance(world.store, world.bridge.settings, run, by_hand.resume)
+    do(world, run, by_hand.resume)
     assert waiting(world, run) == ["node-1"]
 
 

@@ -1,7 +1,7 @@
 """What ends an agent of ours early, and what is denied to it."""
 
 import pytest
-from defining import define, started, use
+from defining import started, use
 
 from bridge.store.subagent_runs import find_agent
 from bridge.store.switch import switch_off
@@ -15,18 +15,6 @@ def test_nothing_is_corrected_after_the_deadline(world):
 
     assert said == {}
     assert world.code(request) == "no_json"
-
-
-def test_an_agent_is_warned_before_the_deadline(world):
-    request, agent = world.working(timeout_s=60)
-    world.change("agents", agent, answerAt=1)
-
-    said = world.use(agent)
-
-    reason = said["hookSpecificOutput"]["permissionDecisionReason"]
-    assert reason.startswith("hostbridge: the time for this request is nearly up.")
-    assert "continue" not in said
-    assert world.code(request) is None
 
 
 def test_an_agent_does_nothing_after_the_deadline(world):
@@ -63,9 +51,7 @@ def test_an_agent_stops_when_the_user_switches_the_bridge_off(world):
     ],
 )
 def test_an_agent_hears_which_tools_it_has(world, fields, has):
-    define(world, f"{fields}\n")
-
-    reason, _ = use(world, started(world), "Bash")
+    reason, _ = use(world, started(world, f"{fields}\n"), "Bash")
 
     assert reason == (
         f"hostbridge: the definition of this agent keeps Bash from it.{has} Work "
@@ -81,19 +67,6 @@ def test_the_warning_leaves_time_to_answer(world):
 
     asked = world.found(request).request
     assert asked.deadline_ms - 15_000 <= run.answer_by < asked.deadline_ms - 10_000
-
-
-def test_launches_survive_clear(world):
-    """The process goes on, and so does its budget of the hour."""
-    world.begin()
-
-    world.say("SessionEnd", reason="clear")
-    world.session = "session-2"
-    world.fire("SessionStart", source="clear")
-
-    (session,) = world.live()
-    assert session.session_id == "session-2"
-    assert len(session.spending.charges) == 1
 
 
 def test_a_stop_ends_no_agents_of_another_client(world):
@@ -121,11 +94,3 @@ def test_error_agents_are_nested_no_deeper_than_the_limit(world, monkeypatch):
         "hostbridge: 2 agents stand above this call; 1 is the limit. Do the work "
         "yourself."
     )
-
-
-def test_an_agent_of_an_agent_stands_one_deeper(world):
-    _, agent = world.working()
-
-    nested = find_agent(world.store, world.nest(agent))
-
-    assert nested.depth == 1

@@ -150,22 +150,6 @@ def test_a_skill_that_runs_as_an_agent(tmp_path, how):
     assert "not granted to this agent" in world.subagent_words()
 
 
-@pytest.mark.parametrize("how", HOWS)
-def test_turns_run_out_in_one_message_of_many_calls(tmp_path, how):
-    """What was over the limit is denied, and the agent may still answer."""
-    six = [
-        tool_use("Bash", {"command": f"touch made-{n}", "description": "d"})
-        for n in range(6)
-    ]
-    model = obedient_model(answering(reply(*six), reply(GOOD)))
-    with host_world(tmp_path, model) as world:
-        world.define("worker", f"{WORKER}max_turns: 2\nallow: [Bash]\n")
-        response = world.serve(how, agent="worker")
-
-    assert code_of(response) is None
-    assert len([name for name in made(world) if name.startswith("made-")]) == 2
-
-
 @pytest.mark.parametrize(
     "mode", ["default", "acceptEdits", "auto", "bypassPermissions"]
 )
@@ -255,17 +239,3 @@ def test_an_agent_that_is_continued_after_its_answer(tmp_path):
             wait_until(lambda: ends(answer.agent_id) == 2, what="its second end")
 
     assert made(world) & {"first", "second"} == {"first"}
-
-
-def test_a_tool_that_outlives_the_deadline_is_the_last(tmp_path):
-    """Nobody waits for it here, so nobody else ends the request."""
-    turns = (bash("sleep 9"), bash("touch late"), reply(GOOD))
-    with host_world(tmp_path, obedient_model(answering(*turns))) as world:
-        world.allow("Bash")
-        with world.stream():
-            request = world.submit(timeout_s=8)
-            response = world.ended(request)
-            world.wait_until_forgotten()
-
-    assert code_of(response) == "timeout"
-    assert "late" not in made(world)

@@ -21,6 +21,13 @@ def damage(world: HookWorld, agent: str) -> None:
     os.truncate(world.store.place.state / "agents" / f"{agent}.json", 40)
 
 
+def lost(world: HookWorld) -> tuple[str, str]:
+    """An agent whose record is damaged; request and agent."""
+    request, agent = world.working(max_attempts=1)
+    damage(world, agent)
+    return request, agent
+
+
 def records(world: HookWorld, agent: str) -> list[str]:
     folder = world.store.place.state / "agents"
     return sorted(file.name for file in folder.glob(f"{agent}.*"))
@@ -35,8 +42,7 @@ def refused(output: dict[str, Any]) -> tuple[Any, Any, bool]:
 
 @pytest.mark.parametrize("tool", ["Read", "Agent", "SubagentHandback"])
 def test_its_next_call_is_denied_and_ends_it(world, tool):
-    request, agent = world.working(max_attempts=1)
-    damage(world, agent)
+    request, agent = lost(world)
 
     said = world.use(agent, tool, tool_input={"prompt": "inner", "message": GOOD})
 
@@ -52,8 +58,7 @@ def test_its_next_call_is_denied_and_ends_it(world, tool):
 
 def test_its_dialog_is_refused_and_its_record_stays(world):
     """The record, whatever it holds, makes the gate check the agent's next calls."""
-    request, agent = world.working(max_attempts=1)
-    damage(world, agent)
+    request, agent = lost(world)
 
     decision = world.permission(agent)
 
@@ -64,8 +69,7 @@ def test_its_dialog_is_refused_and_its_record_stays(world):
 
 def test_its_last_words_are_not_taken(world):
     """Nobody knows any more what it was asked."""
-    request, agent = world.working(max_attempts=1)
-    damage(world, agent)
+    request, agent = lost(world)
 
     said = world.stop(agent, GOOD)
 

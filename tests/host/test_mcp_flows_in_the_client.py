@@ -2,7 +2,6 @@
 
 import json
 
-import needs
 import pytest
 from hostworld import host_world
 from mcpstage import calling, register, results
@@ -11,7 +10,7 @@ from polling import wait_until
 from bridge.api.flow_result import result_of_run
 from bridge.engine.view import all_runs
 from bridge.testing.stage.models import obedient_model
-from bridge.testing.stage.replies import Reply, reply, tool_use
+from bridge.testing.stage.replies import reply
 
 pytestmark = pytest.mark.host
 
@@ -46,47 +45,3 @@ def test_the_session_that_runs_a_flow_takes_it_to_its_end(tmp_path):
     assert (begun["status"], begun["asked"]) == ("running", 2)
     assert begun["next"].count('"bridge:') == 2
     assert done.text == "<gamma <alpha> <beta>>"
-
-
-def test_a_headless_flow_answers_the_call(tmp_path):
-    """By `claude -p` of ours; the result is typed."""
-
-    def script(request):
-        for word in ("gamma", "beta", "alpha"):
-            if word in request.prompt and "please" not in request.prompt:
-                if "StructuredOutput" not in request.tools:
-                    return reply("done")
-                told = {"status": "success", "summary": f"<{word}>"}
-                return Reply((tool_use("StructuredOutput", told),))
-        return main(request)
-
-    main = calling(("run_flow", {"flow": FLOW, "mode": "headless"}))
-    env = {"BRIDGE_CLAUDE": str(needs.client())}
-    with host_world(tmp_path, script, env=env) as world:
-        register(world)
-        world.allow("mcp__hostbridge")
-        assert world.print("please").exit_code == 0
-        (result,) = results(world)
-
-    done = json.loads(result)
-    assert (done["status"], done["success"], done["text"]) == (
-        "completed", True, "<gamma>",
-    )  # fmt: skip
-    assert done["variables"] == {"a": "<alpha>", "b": "<beta>", "c": "<gamma>"}
-
-
-def test_error_a_model_cannot_answer_its_checkpoint(tmp_path):
-    """There is no tool for that; the result says who can."""
-    main = calling(("run_flow", {"flow": '@ok:"Fine?"'}))
-    with host_world(tmp_path, obedient_model(main=main)) as world:
-        register(world)
-        world.allow("mcp__hostbridge")
-        assert world.print("please").exit_code == 0
-        (result,) = results(world)
-        (run,) = all_runs(world.bridge.store)
-
-    told = json.loads(result)
-    assert (
-        told["waits_for_person"][0]["answer_with"] == f"hostbridge approve {run['run']}"
-    )
-    assert (run["status"], run["said"]) == ("running", {})

@@ -32,16 +32,10 @@ def test_the_only_session_is_told_to_start_the_agent_itself(tmp_path, how):
     with host_world(tmp_path, obedient_model(main=main)) as world:
         register(world)
         world.allow("mcp__hostbridge")
-        if how == "one-shot":
-            assert world.print("please").exit_code == 0
-        elif how == "stream":
-            with world.stream(greet=False) as session:
-                session.ask("please", timeout_s=300)
-        else:
-            with world.terminal(mode="auto") as terminal:
-                terminal.submit("please")
-                wait_until(lambda: len(results(world)) == 3, what="three results")
-                world.wait_until_forgotten()
+        mode = "auto" if how == "terminal" else "default"
+        with world.told(how, "please", mode=mode):
+            wait_until(lambda: len(results(world)) == 3, what="three results")
+            world.wait_until_forgotten()
         (response,) = world.responses()
         offer, _, waited = results(world)
         turns = world.api.turns("main")
@@ -75,10 +69,8 @@ def with_headless(main, *, delay_s=0.0):
     return script
 
 
-IN_A_PROCESS = (
-    START,
-    {**COUNT, "mode": "headless", "model": "haiku", "schema": SCHEMA},
-)
+HAIKU = {"mode": "headless", "model": "haiku", "schema": SCHEMA}
+IN_A_PROCESS = (START, COUNT | HAIKU)
 
 
 def test_a_headless_agent_answers_the_call(tmp_path):
@@ -102,7 +94,7 @@ def test_a_headless_agent_answers_the_call(tmp_path):
     with host_world(tmp_path, agents, env=claude(BRIDGE_MAX_DEPTH="0")) as world:
         register(world)
         world.allow("mcp__hostbridge")
-        assert world.print("please").exit_code == 0
+        world.tell("one-shot", "please")
         (response,) = world.responses()
         *_, result = results(world)  # the agent, too, has a main thread
 

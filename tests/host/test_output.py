@@ -24,20 +24,20 @@ from bridge.protocol.wording import MAX_LINE
 DIRTY = "a\x1b[31mb\x00c\u202ed\ud800\n" + "x" * 20_000
 
 
-@pytest.mark.parametrize(
-    ("output", "limit"),
-    [
-        pytest.param(context("Stop", DIRTY), MAX_CONTEXT, id="context"),
-        pytest.param(wake(DIRTY), MAX_CONTEXT, id="wake"),
-        pytest.param(deny(DIRTY, stop=True), MAX_REASON + MAX_LINE, id="deny"),
-        pytest.param(block(DIRTY), MAX_REASON, id="block"),
-        pytest.param(refuse_permission(DIRTY), MAX_REASON, id="permission"),
-        pytest.param(swallow(DIRTY), MAX_LINE, id="swallow"),
-        pytest.param(tell_user(DIRTY), MAX_LINE, id="line"),
-        pytest.param(allow({}, DIRTY), MAX_LINE, id="allow"),
-        pytest.param(specific("Stop", DIRTY), MAX_LINE, id="specific"),
-    ],
-)
+CHANNELS = {
+    "context": (context("Stop", DIRTY), MAX_CONTEXT),
+    "wake": (wake(DIRTY), MAX_CONTEXT),
+    "deny": (deny(DIRTY, stop=True), MAX_REASON + MAX_LINE),
+    "block": (block(DIRTY), MAX_REASON),
+    "permission": (refuse_permission(DIRTY), MAX_REASON),
+    "swallow": (swallow(DIRTY), MAX_LINE),
+    "line": (tell_user(DIRTY), MAX_LINE),
+    "allow": (allow({}, DIRTY), MAX_LINE),
+    "specific": (specific("Stop", DIRTY), MAX_LINE),
+}
+
+
+@pytest.mark.parametrize(("output", "limit"), CHANNELS.values(), ids=CHANNELS)
 def test_every_channel_is_capped_and_clean(output, limit):
     """It may reach the host's context or the user's screen."""
     said = output.stdout.decode() + output.stderr

@@ -9,7 +9,6 @@ from hostworld import host_world
 from mcpstage import register
 
 from bridge import worktrees
-from bridge.shipped import agents_folder
 from bridge.testing.stage.models import obedient_model
 from bridge.testing.stage.replies import reply, tool_use
 
@@ -138,11 +137,8 @@ def test_three_agents_work_on_a_file_that_was_there_before(tmp_path, mode):
     for role, wanted in calls_of("").items():
         told = agents.told[role]
         for (call, words), result in zip(wanted, told, strict=True):
-            assert (result.is_error, words in result.text) == (False, True), (
-                role,
-                call,
-                result.text,
-            )
+            found = (result.is_error, words in result.text)
+            assert found == (False, True), (role, call, result.text)
     assert done.answers[0]["how"] == "fast-forward"
     changed = (world.stage.project / "greet.py").read_text()
     assert changed == "def greet():\n    return 'hello'  # twice\n"
@@ -183,10 +179,7 @@ def test_who_only_reads_searches_its_worktree(tmp_path):
     def answers(prompt, request):
         folder = re.search(r"Work in the folder (\S+), a worktree", prompt)[1]
         calls = [
-            (
-                "Grep",
-                {"pattern": "def greet", "path": folder, "output_mode": "content"},
-            ),
+            ("Grep", {"pattern": "greet", "path": folder, "output_mode": "content"}),
             ("Glob", {"pattern": "*.py", "path": folder}),
             ("Read", {"file_path": f"{folder}/greet.py"}),
             ("Grep", {"pattern": "x", "path": f"{folder}/../.."}),
@@ -200,9 +193,7 @@ def test_who_only_reads_searches_its_worktree(tmp_path):
 
     with host_world(tmp_path, obedient_model(answers)) as world:
         make_project(world.stage.project)
-        file = world.stage.home / ".claude" / "agents" / "hostbridge-reader.md"
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_bytes((agents_folder() / file.name).read_bytes())
+        world.add_reader()
         folder = worktrees.folder_of(world.store.place.state, "run1", "look")
         worktrees.create(world.stage.project, "hostbridge/run1/look", folder)
         request = world.drop(agentType="researcher", prompt="Look.", folder=str(folder))

@@ -1,7 +1,5 @@
 """What the user chose for the session outranks what a definition grants."""
 
-import json
-
 import pytest
 from hookworld import HookWorld
 
@@ -20,10 +18,7 @@ def granted(world: HookWorld, *rules: str) -> str:
 def test_what_the_user_wants_to_be_asked_about_is_denied(world):
     """Nobody is there to be asked; an allow of ours would override the rule."""
     agent = granted(world, "Write", "Bash(git *)")
-    settings = world.project / ".claude" / "settings.json"
-    settings.parent.mkdir()
-    rules = {"permissions": {"ask": ["Bash(git push:*)", "Write", 7]}}
-    settings.write_text(json.dumps(rules))
+    settings = world.set_permissions(ask=["Bash(git push:*)", "Write", 7])
 
     def behavior(tool, **arguments):
         return str(world.permission(agent, tool, **arguments)["behavior"])
@@ -59,9 +54,7 @@ def test_a_rule_that_asks_is_about_words_however_they_are_written(
 ):
     """Other quotes or an option before them are no way round it."""
     agent = granted(world, "Bash(git *)")
-    settings = world.project / ".claude" / "settings.json"
-    settings.parent.mkdir()
-    settings.write_text(json.dumps({"permissions": {"ask": ["Bash(git push *)"]}}))
+    world.set_permissions(ask=["Bash(git push *)"])
 
     assert world.permission(agent, "Bash", command=command)["behavior"] == behavior
 
@@ -83,13 +76,8 @@ def test_a_rule_that_asks_is_about_words_however_they_are_written(
 def test_plan_mode_outranks_a_grant(world, mode, tool, behavior):
     """The user's own rule would have asked, too; nobody is there to be asked."""
     agent = granted(world, tool)
-    arguments = {
-        "file_path": str(world.project / "a"),
-        "path": str(world.project),
-        "command": "ls",
-        "url": "https://example.org/",
-        "pattern": "x",
-    }
+    arguments = {"command": "ls", "url": "https://example.org/", "pattern": "x"}
+    arguments |= {"path": str(world.project), "file_path": str(world.project / "a")}
 
     decision = world.permission(agent, tool, mode, **arguments)
 
@@ -138,9 +126,7 @@ def test_grants_hold_where_the_client_asks_nobody(
 
 def test_what_the_user_allows_stays_allowed(world):
     agent = granted(world, "Bash(pytest *)")
-    settings = world.project / ".claude" / "settings.json"
-    settings.parent.mkdir()
-    settings.write_text(json.dumps({"permissions": {"allow": ["Bash(make:*)"]}}))
+    world.set_permissions(allow=["Bash(make:*)"])
 
     said = [
         denied(world, agent, "auto", "Bash", command=command)
@@ -159,15 +145,13 @@ def test_an_agent_without_grants_is_as_free_as_the_session(world):
 
 def test_a_refusal_is_in_the_history_of_the_request(world):
     """An agent that is blocked by it may say no more than that."""
-    request, agent = world.working()
+    agent = granted(world, "Bash(ruff check [-q] *)")
     (run,) = world.runs()
-    rules = ("Bash(ruff check [-q] *)",)
-    subagent_runs.change(world.store, run, lambda r: r.with_(allow=rules))
 
     denied(world, agent, "auto", "Bash", command="ruff check --fix .")
     world.permission(agent, "Bash", command="touch made")
 
-    story = world.bridge.story(request)
+    story = world.bridge.story(run.request_id)
     shown = "\n".join(map(str, history_lines(story, None, full=False)))
     assert "refused: ruff check --fix .: Bash is not granted to this agent: " in shown
     assert "--fix is not granted" in shown

@@ -30,18 +30,10 @@ def seen(world: HookWorld, kind: str, host: HostProcess, **fields: str) -> bool:
 
 
 def test_the_first_install_acts_and_a_resumed_session_asks_again(world):
-    asked = [
-        seen(world, kind, host)
-        for kind, host in (
-            ("plugin", HERE),
-            ("local", HERE),
-            ("plugin", HERE),
-            ("local", LATER),
-            ("plugin", LATER),
-        )
-    ]
+    here = [seen(world, kind, HERE) for kind in ("plugin", "local", "plugin")]
+    later = [seen(world, kind, LATER) for kind in ("local", "plugin")]
 
-    assert asked == [True, False, True, True, False]
+    assert (here, later) == ([True, False, True], [True, False])
 
 
 def test_an_install_that_does_not_act_is_silent(world):
@@ -93,10 +85,8 @@ def test_an_uninstall_in_the_middle_of_an_event_silences_nobody(world, monkeypat
     seen(world, "local", HERE)
     pins_of(world).disown("local")
 
-    def written_and_taken_away(pins: Pins, name: str) -> None:
-        del pins, name
-
-    monkeypatch.setattr(Pins, "_write", written_and_taken_away)
+    # What is written is taken away at once.
+    monkeypatch.setattr(Pins, "_write", lambda *_: None)
 
     assert seen(world, "local", HERE)
 
@@ -133,9 +123,8 @@ def test_a_home_with_dots_in_its_path(world, tmp_path, monkeypatch):
     event = HookEvent(world.event("SessionStart", source="startup"))
     Pins.of(settings).own(store, event, "local", HERE)
 
-    assert Pins.of(settings).find(world.session, HERE) == store.place._replace(
-        reason="the session began in it"
-    )
+    place = store.place._replace(reason="the session began in it")
+    assert Pins.of(settings).find(world.session, HERE) == place
 
 
 def test_error_a_pin_that_leads_out_of_our_folder(world, tmp_path):

@@ -7,13 +7,12 @@ from pathlib import Path
 import pytest
 from dialogs import answer
 from engine.pipeworld import agent, approval, pipeline, program, tool
-from host.test_checkpoints_in_the_client import asking, now, wait_for_end
-from hostworld import bash, host_world
+from flowruns import begun, now, wait_for_end
+from host.test_checkpoints_in_the_client import asking
+from hostworld import host_world
 from polling import wait_until
 
 from bridge.engine import run_files
-from bridge.engine.advance import advance
-from bridge.engine.begin import begin
 from bridge.engine.run_files import folder_of
 from bridge.tasks.tasks import Tasks
 from bridge.testing.stage.models import launching, obedient_model
@@ -29,22 +28,9 @@ ENDS = {
 AFTER = tool("create_task", {"title": "shipped: ${{ steps.ask.status }}"})
 
 
-def late(on_failure, seconds):
+def late(on_failure):
     more = {"on_failure": on_failure} if on_failure else {}
-    return pipeline(ask=approval("Ship it?", deadline_s=seconds, **more), after=AFTER)
-
-
-def begun(world, plan):
-    with world.store.state() as state:
-        run = begin(state, plan, name="build")
-    advance(world.store, world.bridge.settings, run)
-    return run
-
-
-def wait_for_deadline(world, run):
-    """Until the time of its question is over; nobody has looked then."""
-    (entry,) = now(world, run).run["nodes"].values()
-    wait_until(lambda: world.store.now_ms() >= entry["deadline"], what="the deadline")
+    return pipeline(ask=approval("Ship it?", deadline_s=3600, **more), after=AFTER)
 
 
 def be_late(world, run):
@@ -73,39 +59,13 @@ def test_a_question_on_the_screen_of_an_idle_session_is_answered_too_late(
         host_world(tmp_path, obedient_model(main=asking)) as world,
         world.terminal() as terminal,
     ):
-        run = begun(world, late(on_failure, 3600))
+        run = begun(world, late(on_failure))
         terminal.wait_for_text("Ship it?")
         be_late(world, run)
         answer(terminal, r"Ship it\?", "Enter")
         wait_until(lambda: ended(world, run)[0] != "running", what="the end")
 
         assert ended(world, run) == ENDS[on_failure]
-
-
-@pytest.mark.parametrize(
-    "on_failure", [pytest.param(None, marks=pytest.mark.full), "skip"]
-)
-def test_a_question_whose_time_ends_while_the_session_is_busy_is_not_asked(
-    tmp_path, on_failure
-):
-    def main(request):
-        if "work" in request.last_user_text and not request.tool_results:
-            return bash("touch began; while [ ! -e go ]; do sleep 0.05; done")
-        return asking(request)
-
-    with host_world(tmp_path, obedient_model(main=main)) as world:
-        world.allow("Bash")
-        with world.terminal() as terminal:
-            terminal.submit("work")
-            wait_until((world.stage.project / "began").exists, what="the command")
-            run = begun(world, late(on_failure, 1))
-            wait_for_deadline(world, run)
-            (world.stage.project / "go").touch()
-            wait_until(lambda: ended(world, run)[0] != "running", what="the end")
-            seen = terminal.history()
-
-        assert ended(world, run) == ENDS[on_failure]
-        assert "Esc to cancel" not in seen
 
 
 def test_a_client_that_is_killed_in_a_run_and_a_new_one_do_nothing_twice(tmp_path):

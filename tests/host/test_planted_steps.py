@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from hookprocesses import examples, run_all
-from stepworld import activate, after, call, define, prompt, record
+from stepworld import activate, after, call, led, prompt, record
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -124,9 +124,7 @@ def test_a_newer_record_is_left_as_it_is(world: HookWorld):
 
 @pytest.mark.parametrize("name", ["no gate", "types", "words"])
 def test_a_planted_record_of_an_agent_goes_on_binding_it(world: HookWorld, name: str):
-    define(world)
-    _, _, agent = world.begin(agent="worker")
-    call(world, "Read", agent_id=agent)
+    _, agent = led(world)
     file = world.store.place.state / "agents" / f"{agent}.steps"
     file.write_text(json.dumps(PLANTED[name](json.loads(file.read_text()))))
 

@@ -80,14 +80,8 @@ def test_a_start_and_a_submit_do_not_grow_with_what_is_there(world, folder):
     costs = []
     for more in (10, 300):
         fill(world, folder, more)
-        start, submit = (
-            min(lines_of(act) for _ in range(3))
-            for act in (
-                lambda: world.answer("SessionStart", source="resume"),
-                world.submit,
-            )
-        )
-        costs.append((start, submit))
+        acts = (lambda: world.answer("SessionStart", source="resume"), world.submit)
+        costs.append([min(lines_of(act) for _ in range(3)) for act in acts])
 
     (few_start, few_submit), (many_start, many_submit) = costs
     assert many_start < few_start + 100

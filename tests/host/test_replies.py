@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from askingworld import FORM, asks, ended_asking
+from askingworld import FORM, asks, continued, ended_asking
 
 from bridge import InvalidRequest
 
@@ -16,11 +16,11 @@ def test_any_program_may_reply_by_a_file(world):
     question = json.loads((folder / f"{request}.1.json").read_text())
 
     (folder / f"{request}.1.reply.json").write_text('{"value": "red"}')
-    world.say("UserPromptSubmit", prompt="hello")
+    _, message, _ = continued(world, request, agent)
 
     assert (question["words"], question["form"]) == ("Which colour?", FORM)
     assert question["until"] == world.found(request).request.deadline_ms
-    assert '"red"' in world.send(request, agent)[1]["updatedInput"]["message"]
+    assert '"red"' in message
 
 
 def test_a_file_that_is_no_reply_goes_aside_and_the_question_stays(world):

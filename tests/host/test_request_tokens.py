@@ -4,12 +4,9 @@ import json
 
 import pytest
 from hookworld import GOOD, HookWorld
-from hostworld import host_world
 
 from bridge.host.gate import last_word
 from bridge.host.request_tokens import describe, described_ids, find_bare
-from bridge.testing.stage.models import new_tokens, obedient_model
-from bridge.testing.stage.replies import reply, tool_use
 
 LONG = "Read the code of the module and say what it does, file by file. " * 5
 
@@ -161,21 +158,3 @@ def test_a_hook_that_fails_refuses_what_must_be_a_call(world, prompt, *, refused
     said = last_word("PreToolUse", state, json.dumps(event).encode())
 
     assert (b'"deny"' in said) is refused
-
-
-@pytest.mark.host
-def test_a_model_that_wraps_what_it_was_told(tmp_path):
-    """In the real client: the offer is taken up, and the agent gets the prompt."""
-
-    def main(request):
-        wrapped = [
-            {"description": "b", "prompt": f"Please do this: bridge:{token} thank you"}
-            for token in new_tokens(request)
-        ]
-        calls = [tool_use("Agent", each) for each in wrapped]
-        return reply(*calls) if calls else reply("ok")
-
-    with host_world(tmp_path, obedient_model(main=main)) as world:
-        response = world.serve("stream")
-
-    assert response.success

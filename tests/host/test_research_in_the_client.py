@@ -35,7 +35,7 @@ def test_it_returns_structured_context_about_a_task(tmp_path):
         register(world)
         world.allow("mcp__hostbridge")
         world.bridge.tasks.create("It greets", description="In app.py.")
-        assert world.print("please").exit_code == 0
+        world.tell("one-shot", "please")
         *_, result = results(world)
         (response,) = world.responses()
 

@@ -1,12 +1,24 @@
 """An agent whose definition says `reuse` gets the next question of its kind."""
 
 import pytest
-from followups import AGAIN, REUSING, define, idle, offered
+from followups import AGAIN, REUSING, idle, offered
+
+
+def reusing(world, bounds="true"):
+    """An agent that has answered, and may be asked again; its request and its id."""
+    world.define("terse", f"{REUSING}reuse: {bounds}\n")
+    return world.answered(agent="terse")
+
+
+def next_question(world):
+    """Another question for an agent of its kind, which was offered."""
+    request = world.submit("Next.", agent="terse")
+    offered(world)
+    return request
 
 
 def test_the_next_question_of_a_reusing_agent_goes_to_the_idle_one(world):
-    define(world, "terse", f"{REUSING}reuse: true\n")
-    earlier, agent = world.answered(agent="terse")
+    earlier, agent = reusing(world)
 
     request = world.submit("Next.", agent="terse")
     text = offered(world)
@@ -19,7 +31,7 @@ def test_the_next_question_of_a_reusing_agent_goes_to_the_idle_one(world):
 
 
 def test_without_reuse_each_question_gets_a_new_agent(world):
-    define(world, "terse", REUSING)
+    world.define("terse", REUSING)
     world.answered(agent="terse")
 
     request = world.submit("Next.", agent="terse")
@@ -34,8 +46,7 @@ def test_without_reuse_each_question_gets_a_new_agent(world):
     ids=["questions", "age"],
 )
 def test_a_spent_agent_gets_nothing_more(world, bounds, pause_s):
-    define(world, "terse", f"{REUSING}reuse: {bounds}\n")
-    _, agent = world.answered(agent="terse")
+    _, agent = reusing(world, bounds)
     if not pause_s:
         request = world.submit("Second.", agent="terse")
         offered(world)
@@ -60,8 +71,7 @@ def test_a_spent_agent_gets_nothing_more(world, bounds, pause_s):
     ids=["model", "schema", "variables"],
 )
 def test_another_kind_of_question_gets_a_new_agent(world, fields):
-    define(world, "terse", f"{REUSING}reuse: true\n")
-    world.answered(agent="terse")
+    reusing(world)
 
     world.submit("Next.", agent="terse", **fields)
 
@@ -69,8 +79,7 @@ def test_another_kind_of_question_gets_a_new_agent(world, fields):
 
 
 def test_two_questions_at_once_get_two_agents(world):
-    define(world, "terse", f"{REUSING}reuse: true\n")
-    world.answered(agent="terse")
+    reusing(world)
     world.submit("One.", agent="terse")
     world.submit("Two.", agent="terse")
 
@@ -81,10 +90,8 @@ def test_two_questions_at_once_get_two_agents(world):
 
 def test_a_model_may_start_a_new_agent_all_the_same(world):
     """It need not continue, and the idle agent is free again."""
-    define(world, "terse", f"{REUSING}reuse: true\n")
-    _, agent = world.answered(agent="terse")
-    request = world.submit("Next.", agent="terse")
-    offered(world)
+    _, agent = reusing(world)
+    request = next_question(world)
 
     call = world.launch(request)
     world.stop(world.start(call))
@@ -94,10 +101,8 @@ def test_a_model_may_start_a_new_agent_all_the_same(world):
 
 
 def test_a_pooled_agent_that_is_gone_makes_room_for_a_new_one(world):
-    define(world, "terse", f"{REUSING}reuse: true\n")
-    _, agent = world.answered(agent="terse")
-    request = world.submit("Next.", agent="terse")
-    offered(world)
+    _, agent = reusing(world)
+    request = next_question(world)
     call, output = world.send(request, agent)
 
     said = world.resume(call, agent, output, success=False, message="gone")
@@ -110,11 +115,9 @@ def test_a_pooled_agent_that_is_gone_makes_room_for_a_new_one(world):
 
 def test_a_changed_definition_gets_a_new_agent(world):
     """It changed after the question was offered to the idle one."""
-    define(world, "terse", f"{REUSING}reuse: true\n")
-    _, agent = world.answered(agent="terse")
-    request = world.submit("Next.", agent="terse")
-    offered(world)
-    define(world, "terse", f"{REUSING}tools: [Read]\nreuse: true\n")
+    _, agent = reusing(world)
+    request = next_question(world)
+    world.define("terse", f"{REUSING}tools: [Read]\nreuse: true\n")
 
     _, said = world.send(request, agent)
     world.stop(world.start(world.launch(request)))

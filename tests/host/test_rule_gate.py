@@ -6,10 +6,10 @@ import sys
 
 import pytest
 from hookprocesses import ROOT, copy_plugin, run_hook
+from rulehooks import put_in_force
 
 from bridge.host import rule_gate
 from bridge.host.hook_table import HOOKS
-from bridge.rules.compiled import compile_rules
 
 pytestmark = pytest.mark.slow
 
@@ -57,14 +57,11 @@ def test_the_first_call_after_a_change_obeys_the_new_rules(world):
 
 def test_only_tools_that_a_rule_is_about_have_a_sign(world):
     """The shell starts nothing where there is none."""
-    write(world, PUSH)
-    compile_rules(world.bridge.settings, world.store)
+    put_in_force(world, PUSH)
 
     signs = {file.name for file in (world.store.place.state / "rules").iterdir()}
-    assert {name for name in signs if name.startswith("PreToolUse")} == {
-        "PreToolUse",
-        "PreToolUse.bash",
-    }
+    ours = sorted(name for name in signs if name.startswith("PreToolUse"))
+    assert ours == ["PreToolUse", "PreToolUse.bash"]
 
 
 DEEP = '{"hook_event_name": "PreToolUse", "tool_name": "mcp__x", "tool_input": %s%s}'
@@ -73,8 +70,7 @@ DEEP = '{"hook_event_name": "PreToolUse", "tool_name": "mcp__x", "tool_input": %
 @pytest.mark.parametrize("block", [True, False])
 def test_a_call_that_cannot_be_read_passes_no_blocking_rule(world, block):
     effect = "block: no way" if block else "inject_context: x"
-    write(world, f"on_before_tool: [{{{effect}}}]")
-    compile_rules(world.bridge.settings, world.store)
+    put_in_force(world, f"on_before_tool: [{{{effect}}}]")
     data = DEEP % ('{"a":' * 100_000, "}" * 100_000)
 
     code, out, err = run_hook(START["other"], data.encode())
@@ -90,8 +86,7 @@ def test_a_call_that_cannot_be_read_passes_no_blocking_rule(world, block):
 )
 def test_hostile_commands_end_in_time(world, command):
     """What cannot be read counts as yes in a rule that blocks."""
-    write(world, PUSH)
-    compile_rules(world.bridge.settings, world.store)
+    put_in_force(world, PUSH)
 
     said = call(world, command)
 
@@ -137,13 +132,9 @@ NO_LS = "on_before_tool: [{when: command == 'ls', block: Not this.}]\n"
 
 def test_a_rule_set_that_changes_alone_is_in_force_at_the_next_call(world):
     """Also a new one: the agent that it binds is launched after it was written."""
-    home = world.bridge.settings.home
-    for folder in ("rules", "agents"):
-        (home / folder).mkdir()
-    file = home / "rules" / "strict.yaml"
-    (home / "agents" / "child.yaml").write_text(
-        "name: child\nlifecycle_workflow: strict\n"
-    )
+    file = world.bridge.settings.home / "rules" / "strict.yaml"
+    file.parent.mkdir()
+    world.define("child", "lifecycle_workflow: strict\n")
     file.write_text(NO_LS)
     _, _, agent = world.begin(agent="child")
 
@@ -204,13 +195,8 @@ def test_in_whose_name_an_event_happens(tmp_path, fields, run, expected):
 
     whose = rule_gate.whose_of(str(tmp_path), fields, run, {"a": 0})
 
-    assert (
-        whose.variables,
-        whose.agent,
-        whose.depth,
-        whose.above,
-        whose.sets,
-    ) == expected
+    found = (whose.variables, whose.agent, whose.depth, whose.above, whose.sets)
+    assert found == expected
 
 
 @pytest.mark.parametrize("owner", [{}, {"owner": None}, {"owner": "root"}])

@@ -5,6 +5,7 @@ import os
 from subprocess import PIPE, Popen
 
 import pytest
+from defining import started
 from hookprocesses import words as words_of
 from rulehooks import bash, put_in_force
 from seedwords import RULE as SEED
@@ -84,8 +85,7 @@ def test_an_agent_has_the_rule_set_that_its_definition_chooses(world, field, tol
     for name, words in SETS.items():
         (home / name).parent.mkdir(exist_ok=True)
         (home / name).write_text(RULE % ("user", words))
-    (home / "agents").mkdir()
-    (home / "agents" / "child.yaml").write_text(f"name: child\n{field}")
+    world.define("child", field)
     compile_rules(world.bridge.settings, world.store)
     _, _, agent = world.begin(agent="child")
 
@@ -95,12 +95,27 @@ def test_an_agent_has_the_rule_set_that_its_definition_chooses(world, field, tol
     assert bash(world, "ls")["additionalContext"] == "user usual"
 
 
+BELOW = """
+variables: {limit: null}
+on_before_tool:
+  - {when: limit, block: "{{ agent }} at depth {{ depth }}, limit {{ limit }}."}
+"""
+
+
+def test_a_rule_binds_an_agent_of_an_agent(world):
+    """With the variables of the agent that started it."""
+    put_in_force(world, BELOW)
+    nested = world.nest(started(world, "lifecycle_variables: {limit: 2}\n"))
+
+    said = bash(world, "ls", agent_id=nested)["permissionDecisionReason"]
+
+    assert said.startswith("general-purpose at depth 2, limit 2.")
+    assert bash(world, "ls") == {}
+
+
 def test_a_rule_set_that_is_not_there_is_refused_by_name(world):
     home = world.bridge.settings.home
-    (home / "agents").mkdir()
-    (home / "agents" / "child.yaml").write_text(
-        "name: child\nlifecycle_workflow: strict\n"
-    )
+    world.define("child", "lifecycle_workflow: strict\n")
     request = world.submit(agent="child")
     world.say("UserPromptSubmit", prompt="hello")
     world.call_agent(f"bridge:{request}")
@@ -124,8 +139,7 @@ def test_a_rule_obeyed_twice_by_two_entries_counts_once(world):
     for _ in range(2):
         bash(world, "ls")
 
-    (file,) = (world.store.place.state / "sessions").glob("*.vars.json")
-    assert json.loads(file.read_bytes())["variables"]["n"]["value"] == 1
+    assert world.variables() == {"n": 1}
 
 
 def test_calls_at_the_same_time_are_all_counted(world):
@@ -144,9 +158,7 @@ def test_calls_at_the_same_time_are_all_counted(world):
         each.stdout.close()
         each.wait()
 
-    (file,) = (world.store.place.state / "sessions").glob("*.vars.json")
-    known = json.loads(file.read_bytes())["variables"]
-    assert {name: each["value"] for name, each in known.items()} == {"n": 18, "m": 1}
+    assert world.variables() == {"n": 18, "m": 1}
 
 
 COUNT = """
@@ -228,12 +240,7 @@ def test_stopping_is_held_up_only_so_often(world):
 
 def test_a_refused_call_of_our_agent_is_one_turn_and_leaves_no_note(world):
     """The call was noted before the rule was asked: it counts there, and only there."""
-    folder = world.bridge.settings.home / "agents"
-    folder.mkdir(parents=True)
-    (folder / "worker.yaml").write_text(
-        "name: worker\ndescription: works\nprompt: Work.\nmax_turns: 3\n"
-    )
-    _, _, agent = world.begin(agent="worker")
+    agent = started(world, "max_turns: 3\n")
     put_in_force(world, PUSH)
 
     said = [

@@ -31,22 +31,13 @@ def test_a_blocked_call_does_not_run(tmp_path, how, mode):
     with host_world(tmp_path, obedient_model(main=calling(command))) as world:
         define_rules(world, PUSH)
         world.allow("Bash")
-        if how == "one-shot":
-            assert world.print("go", mode=mode).exit_code == 0
-        elif how == "stream":
-            with world.stream(mode=mode, greet=False) as session:
-                session.ask("go", timeout_s=300)
-        else:
-            with world.terminal(mode=mode) as terminal:
-                terminal.submit("go")
-                world.wait_for_turns(3)
+        world.tell(how, mode=mode, turns=3)
         made = (world.stage.project / "made").exists()
         words = world.main_words()
 
     assert not made
     assert "Ask before cd . && git push; touch made." in words
     assert "[rule no-push (" in words
-    assert world.complaints() == ""
 
 
 def test_a_command_of_a_monitor_is_one_of_a_shell(tmp_path):
@@ -66,14 +57,13 @@ def test_a_command_of_a_monitor_is_one_of_a_shell(tmp_path):
     with host_world(tmp_path, obedient_model(main=script)) as world:
         define_rules(world, PUSH + after)
         world.allow("Bash", "Monitor")
-        assert world.print("go").exit_code == 0
+        world.tell("one-shot")
         words = world.main_words()
         known = variables_of(world)
 
     assert not (world.stage.project / "made").exists()
     assert "Ask before git push; touch made." in words
     assert known == {"seen": "Monitor"}
-    assert world.complaints() == ""
 
 
 EVERYWHERE = """
@@ -105,25 +95,13 @@ def test_every_event_of_the_main_conversation(tmp_path, how):
     with host_world(tmp_path, obedient_model(main=calling("ls"))) as world:
         define_rules(world, EVERYWHERE)
         world.allow("Bash")
-        if how == "one-shot":
-            assert world.print("go").exit_code == 0
-        else:
-            with world.stream(greet=False) as session:
-                session.ask("go", timeout_s=300)
-        last = world.api.turns("main")[-1].body["messages"]
-        words = json.dumps(last)
+        world.tell(how)
+        words = json.dumps(world.api.turns("main")[-1].body["messages"])
         known = variables_of(world)
 
-    said = [
-        "[start startup]",
-        "[prompt]",
-        "[before]",
-        "Listed, 1 prompt. [after]",
-        "[stop]",
-    ]
+    said = ["[start startup]", "[prompt]", "[before]", "1 prompt. [after]", "[stop]"]
     assert [words.count(each) for each in said] == [1] * 5
     assert known == {"prompts": 1, "listed": "ls", "stopped": True}
-    assert world.complaints() == ""
 
 
 def test_a_blocked_prompt_reaches_no_model(tmp_path):
@@ -156,14 +134,12 @@ on_subagent_stop:
 WORKER = """\
 prompt: 'Task: {{ task }}'
 allow: [Bash, Write]
-lifecycle_variables: {limit: %s}
+lifecycle_variables: {limit: 2}
 """
 
 
-# Null is in test_seed_in_the_client.py, too.
-@pytest.mark.parametrize("limit", ["2", pytest.param("null", marks=pytest.mark.full)])
-def test_rules_bind_an_agent_with_its_own_variables(tmp_path, limit):
-    """A null in its definition switches a rule off for it, and only for it."""
+def test_rules_bind_an_agent_with_its_own_variables(tmp_path):
+    """Of a null, which switches a rule off, test_seed_in_the_client.py tells."""
     made = tmp_path / "project" / "made"
 
     def answers(_prompt, request):
@@ -176,52 +152,13 @@ def test_rules_bind_an_agent_with_its_own_variables(tmp_path, limit):
 
     with host_world(tmp_path, obedient_model(answers)) as world:
         define_rules(world, INSIDE)
-        world.define("worker", WORKER % limit)
+        world.define("worker", WORKER)
         response = world.serve("stream", agent="worker")
         words = world.subagent_words()
 
     assert response.success
-    assert made.exists() is (limit == "null")
-    assert ("worker writes nothing here." in words) is (limit == "2")
+    assert not made.exists()
+    assert "worker writes nothing here." in words
     # It wanted to end before it had looked.
     assert "Look first." in words
     assert "[inside]" in words
-    assert world.complaints() == ""
-
-
-def test_an_error_in_rules_is_on_the_users_screen_and_nowhere_else(tmp_path):
-    """The call that it is about is refused, and names the way out."""
-    text = "on_before_tool: [{when: tool_nam == 'Bash', block: x}]"
-    with host_world(tmp_path, obedient_model(main=calling("touch made"))) as world:
-        define_rules(world, text)
-        world.allow("Bash")
-        with world.terminal() as terminal:
-            terminal.wait_for_text("1 error in rules, see `hostbridge rules check`")
-            terminal.submit("go")
-            world.wait_for_turns(3)
-        made = (world.stage.project / "made").exists()
-        words = world.main_words()
-
-    assert not made
-    assert "1 error in rules" not in words
-    assert "unknown name 'tool_nam'" in words
-    assert "Until it is fixed, it blocks this" in words
-
-
-def test_a_projects_rules_do_nothing_before_trust(tmp_path):
-    """In one line, once, the user is told of them."""
-    with host_world(tmp_path, obedient_model(main=calling("touch made"))) as world:
-        folder = world.stage.project / ".bridge"
-        folder.mkdir()
-        (folder / "rules.yaml").write_text("on_before_tool: [{block: x}]")
-        world.allow("Bash")
-        screens = []
-        for _ in range(2):
-            with world.terminal() as terminal:
-                screens.append(terminal.history())
-        world.print("go")
-        made = (world.stage.project / "made").exists()
-
-    assert made
-    said = ["no rules until you run `hostbridge trust`" in each for each in screens]
-    assert said == [True, False]

@@ -2,15 +2,15 @@
 
 import json
 import re
-import subprocess
-import sys
 from collections.abc import Callable
 from typing import Any
 
 import pytest
-from hostworld import HostWorld, host_world
+from claudeworld import command
+from coordinatorworld import make_repository, review
+from hostworld import host_world
 from taskstage import through
-from test_coordinator_in_the_client import DONE, make_repository, steps_for
+from test_coordinator_in_the_client import BUILT, DONE, steps_for, task_in
 
 from bridge.testing.stage.replies import Answer, Reply, Text, ToolUse, reply, tool_use
 from bridge.testing.stage.turns import ApiRequest
@@ -42,11 +42,9 @@ def agents() -> Callable[[ApiRequest], Answer]:
     def script(request):
         prompt = request.prompt
         if "You work on task" in prompt:
-            task = re.search(r"You work on task (#\d+)", prompt)
-            known = scripts.setdefault(
-                prompt, structured(through(steps_for(task[1]), DONE, task=task[1]))
-            )
-            return known(request)
+            task = task_in(prompt)
+            new = structured(through(steps_for(task), DONE, task=task))
+            return scripts.setdefault(prompt, new)(request)
         return structured(lambda _: other(request))(request)
 
     return script
@@ -59,27 +57,13 @@ def other(request: ApiRequest) -> Answer:
             path = f"{folder[1]}/greet.py"
             write = {"file_path": path, "content": "def greet(): ...\n"}
             return reply(tool_use("Write", write))
-        answer: Any = {
-            "status": "success", "summary": "Done.", "files": [], "evidence": [],
-        }  # fmt: skip
+        answer: Any = BUILT
     elif "You decide whether the work" in request.prompt:
-        answer = {"approved": True, "feedback": [], "summary": "Read.", "evidence": []}
+        answer = review()
     else:
         assert "Validate task" in request.prompt, request.prompt
         answer = {"passed": True, "feedback": []}
     return reply(json.dumps(answer))
-
-
-def run(world: HostWorld, *words: str) -> subprocess.CompletedProcess[str]:
-    """Run the command in the project, as a shell of the user would."""
-    return subprocess.run(
-        [sys.executable, "-m", "bridge", "run", *words],
-        cwd=world.stage.project,
-        env={**world.stage.environment(), "BRIDGE_CLAUDE": str(world.stage.program)},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
 
 
 def test_a_task_is_closed_with_no_session_at_all(tmp_path):
@@ -88,9 +72,8 @@ def test_a_task_is_closed_with_no_session_at_all(tmp_path):
         make_repository(world.stage.project)
         world.bridge.tasks.create("It greets")
         world.bridge.tasks.create("greet() says hello", parent="#1")
-        ran = run(
-            world, "coordinator", "--param", "task=1", "--route", "claude", "--json"
-        )
+        words = ("run", "coordinator", "--param", "task=1", "--route", "claude")
+        ran = command(world, *words, "--json")
         statuses = [str(task.status) for task in world.bridge.tasks.list()]
         routes = {each.route for each in world.responses()}
 

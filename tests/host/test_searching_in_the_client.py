@@ -7,7 +7,6 @@ import pytest
 from hostworld import host_world
 
 from bridge.agents.load import load
-from bridge.shipped import agents_folder
 from bridge.testing.stage.models import obedient_model
 from bridge.testing.stage.replies import Answer, reply, tool_use
 from bridge.testing.stage.turns import ApiRequest
@@ -44,9 +43,7 @@ def test_who_looks_for_something_finds_it(tmp_path):
     """
     with host_world(tmp_path, obedient_model(searcher)) as world:
         (world.stage.project / "shop.py").write_text("price = 1\n")
-        file = world.stage.home / ".claude" / "agents" / "hostbridge-reader.md"
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_bytes((agents_folder() / file.name).read_bytes())
+        world.add_reader()
         world.define("looker", "prompt: '{{ task }}'\ntools: [Read, Grep, Bash]\n")
         with world.stream():
             questions = {"researcher": "Where is the price?", "looker": "Look."}

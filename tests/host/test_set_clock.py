@@ -59,11 +59,7 @@ def test_a_file_without_a_time_is_new(tmp_path):
     """A program copied an old record, and left out its time, but not the other one."""
     clock = FakeClock()
     store = store_in(tmp_path, clock=clock)
-    copied: dict[str, Any] = {
-        "requestId": "a",
-        "agentType": "Explore",
-        "prompt": "Why?",
-    }
+    copied: dict[str, Any] = {"requestId": "a", "agentType": "Explore", "prompt": "?"}
     copied["uptime"] = uptime(clock).to_data()
     clock.go_on(DAY_S)
     file = drop(store, "requests", "a.json", json.dumps(copied))
@@ -128,5 +124,7 @@ def test_an_agent_is_warned_in_time(world, set_s):
 
     world.set_clock(set_s)
 
-    said = world.use(agent)["hookSpecificOutput"]["permissionDecisionReason"]
-    assert said.startswith("hostbridge: the time for this request is nearly up.")
+    said = world.use(agent)
+    reason = said["hookSpecificOutput"]["permissionDecisionReason"]
+    assert reason.startswith("hostbridge: the time for this request is nearly up.")
+    assert "continue" not in said

@@ -2,10 +2,9 @@
 
 import json
 import re
-import subprocess
-import sys
 
 import pytest
+from claudeworld import command
 from gitworld import Repository
 from hostworld import host_world
 from validatorworld import APPROVED
@@ -15,7 +14,6 @@ from bridge.testing.stage.replies import reply, tool_use
 pytestmark = pytest.mark.host
 
 DEFINITION = """\
-name: looks
 description: Looks at a file.
 prompt: Look at it.
 tools: [Bash, Read]
@@ -53,19 +51,9 @@ def test_its_command_sees_what_is_staged(tmp_path):
         repository.write("a", "staged\n")
         repository.git("add", "a")
         repository.write("a", "not staged\n")
-        agents = world.stage.home / ".hostbridge/agents"
-        agents.mkdir(parents=True, exist_ok=True)
-        (agents / "looks.yaml").write_text(DEFINITION)
+        world.define("looks", DEFINITION)
         words = ("validate", "--staged", "--with", "looks", "--route", "claude")
-        ran = subprocess.run(
-            [sys.executable, "-m", "bridge", *words, "--json"],
-            cwd=world.stage.project,
-            env=world.stage.environment() | {"BRIDGE_CLAUDE": str(world.stage.program)},
-            capture_output=True,
-            text=True,
-            check=False,
-            timeout=120,
-        )
+        ran = command(world, *words, "--json")
         entries = list((world.stage.project / ".git/worktrees").iterdir())
 
     said = json.loads(ran.stdout)

@@ -1,12 +1,11 @@
 """The step of an active workflow refuses and allows tool calls."""
 
-import json
 import os
 
 import pytest
 from hookworld import HookWorld
 from rulehooks import put_in_force
-from stepworld import TWO, activate, after, call, prompt, record, say, step
+from stepworld import TWO, activate, after, call, prompt, say, step
 
 from bridge.store.switch import switch_off
 
@@ -164,11 +163,3 @@ def test_rules_see_the_workflow_and_its_step(world: HookWorld):
 
     assert not is_allowed
     assert "Not in look." in why
-
-
-def test_the_record_says_which_step_it_is(world: HookWorld):
-    activate(world)
-
-    found = record(world)
-
-    assert json.dumps(found["code"]["steps"]["look"]["gate"]["tools"])

@@ -73,9 +73,8 @@ def test_an_end_finds_an_agent_that_was_bound_meanwhile(world):
 
     subagent_runs.end(world.store, launched)
 
-    assert [(each.agent_id, each.state) for each in world.runs()] == [
-        (run.agent_id, "ended")
-    ]
+    (ended,) = world.runs()
+    assert (ended.agent_id, ended.state) == (run.agent_id, "ended")
 
 
 def test_an_end_is_noted_although_the_lock_is_held(world):
@@ -102,12 +101,7 @@ def test_two_calls_at_once_for_one_request_launch_one_agent(world, monkeypatch):
         first.append(world.launch(request))
 
     monkeypatch.setattr(subagent_runs, "note_call", overtaken)
-    second = world.say(
-        "PreToolUse",
-        tool_name="Agent",
-        tool_use_id="toolu_second",
-        tool_input={"description": "b", "prompt": f"bridge:{request}"},
-    )
+    second = world.call_agent(f"bridge:{request}")
 
     assert "already works on" in str(second)
     world.stop(world.start(*first))

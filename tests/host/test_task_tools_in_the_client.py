@@ -87,17 +87,3 @@ def test_a_task_of_an_agent_that_died_is_free(tmp_path):
     assert json.loads(claimed)["assignee"].startswith("agent ")
     assert live.session_id not in json.loads(claimed)["assignee"]
     assert free == ["#1"]
-
-
-def test_a_task_of_a_session_that_is_gone_is_free(tmp_path):
-    main = calling(("claim_task", {"task_id": "#1"}))
-    with host_world(tmp_path, obedient_model(main=main)) as world:
-        tasks = Tasks(world.bridge.store)
-        tasks.create("one")
-        register(world)
-        world.allow("mcp__hostbridge")
-        assert world.print("please").exit_code == 0
-        (claimed,) = results(world)
-
-        assert json.loads(claimed)["status"] == "in_progress"
-        assert [task.ref for task in tasks.ready()] == ["#1"]

@@ -2,25 +2,18 @@
 
 import json
 import threading
-from concurrent.futures import ThreadPoolExecutor
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
-from aheadclock import AheadClock
+from flowruns import do, wait_for_end
 from gitworld import Repository
 from hostworld import host_world
-from polling import wait_until
 from validatorworld import APPROVED, ISSUE, REJECTED
 
-from bridge.api.bridge import Bridge
 from bridge.api.run_flow import Runner
 from bridge.api.validate import begin_build
 from bridge.api.validation_result import build_of_run
-from bridge.engine import by_hand
-from bridge.engine.advance import advance
-from bridge.engine.view import view
 from bridge.testing.stage.models import obedient_model
 from bridge.testing.stage.replies import reply
 from bridge.testing.stage.turns import ApiRequest
@@ -39,7 +32,6 @@ class Agents:
     def __init__(self, file: Path) -> None:
         self.file = file
         self.logic: list[Any] = [APPROVED]
-        self.security_s = 0.0
         self.briefs: list[str] = []
         self._lock = threading.Lock()
 
@@ -49,7 +41,7 @@ class Agents:
                 said = self.logic.pop(0) if len(self.logic) > 1 else self.logic[0]
                 return reply(json.dumps(said))
             if SECURITY in prompt:
-                return reply(json.dumps(APPROVED), delay_s=self.security_s)
+                return reply(json.dumps(APPROVED))
             self.briefs.append(prompt)
             self.file.write_text("line\n" * len(self.briefs))
         done = {"status": "success", "summary": f"built {len(self.briefs)}"}
@@ -67,18 +59,6 @@ def world(tmp_path, agents):
         repository = Repository(world.stage.project)
         repository.git("status", "--porcelain")
         yield world
-
-
-def begun(world, **options):
-    """A build that nobody follows: the session's hooks take it on."""
-    runner = Runner(world.store, world.bridge.settings, world.bridge.quick)
-    run, _ = begin_build(runner, TASK, {"validators": BOTH, **options})
-    advance(world.store, world.bridge.settings, run)
-    return run
-
-
-def wait_for(world, run, is_so):
-    wait_until(lambda: is_so(view(world.store, run)), timeout_s=300, what=world.story())
 
 
 def test_a_change_that_both_approve_is_approved_at_once(world, agents):
@@ -99,49 +79,16 @@ def test_rejected_twice_it_is_mended_with_their_words_and_approved(world, agents
     """No process of ours waits: hooks lead from one round to the next."""
     agents.logic = [REJECTED, REJECTED, APPROVED]
     with world.stream():
-        run = begun(world)
-        wait_for(world, run, lambda seen: seen.run["status"] != "running")
+        runner = Runner(world.store, world.bridge.settings, world.bridge.quick)
+        run, _ = begin_build(runner, TASK, {"validators": BOTH})
+        do(world, run)
+        wait_for_end(world, run)
 
     done = build_of_run(world.store, run)
     assert (done.status, done.why, done.approved_by) == ("completed", "", "validators")
-    assert [str(each.verdict) for each in done.rounds] == [
-        "REJECTED", "REJECTED", "APPROVED",
-    ]  # fmt: skip
+    verdicts = [str(each.verdict) for each in done.rounds]
+    assert verdicts == ["REJECTED", "REJECTED", "APPROVED"]
     first, second, third = agents.briefs
     assert ISSUE["message"] not in first
     assert f"shop.py:1: error: {ISSUE['message']} [validator-logic]" in second
     assert "This is round 3 of 3." in third
-
-
-def test_escalated_it_waits_for_its_user_and_ends_with_the_word(world, agents):
-    agents.logic = [REJECTED]
-    with world.stream():
-        run = begun(world, rounds=1)
-        wait_for(world, run, lambda seen: any(seen.checkpoints()))
-        act = partial(by_hand.say, node=None, text="yes", by="a test")
-        advance(world.store, world.bridge.settings, run, act)
-        wait_for(world, run, lambda seen: seen.run["status"] != "running")
-
-    done = build_of_run(world.store, run)
-    assert (done.is_approved, done.approved_by) == (True, "person")
-    assert (done.verdict, len(done.rounds)) == (Verdict.REJECTED, 1)
-
-
-def test_a_validator_that_never_answers_approves_nothing(world, agents):
-    agents.file.write_text("one\n")
-    agents.security_s = 600
-    clock = AheadClock()
-    asker = Bridge(world.bridge.settings, world.stage.project, clock=clock)
-
-    def put_forward():
-        wait_until(world.responses, what="what the other says")
-        clock.ahead_s = 3600
-
-    with world.stream(), ThreadPoolExecutor(1) as pool:
-        pool.submit(put_forward)
-        found = asker.validate(validators=BOTH, timeout_s=600)
-
-    assert found.verdict is Verdict.NEEDS_REVIEW
-    logic, security = found.reports
-    assert logic.verdict is Verdict.APPROVED
-    assert (security.verdict, security.code) == (Verdict.NEEDS_REVIEW, "timeout")

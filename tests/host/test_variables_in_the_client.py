@@ -70,22 +70,6 @@ lifecycle_variables: {limit: 4}
 """
 
 
-def test_error_a_model_gives_an_agent_what_is_a_persons(tmp_path):
-    """By a command of the session, as by `vars`."""
-    submit = f"{sys.executable} -m bridge submit Go."
-    commands = [f"{submit} --var limit:=null", f"{submit} --var seen=9"]
-    model = obedient_model(main=calling(*commands))
-    with host_world(tmp_path, model) as world:
-        define_rules(world, INSIDE)
-        world.allow("Bash")
-        world.print("go")
-        words = world.main_words()
-
-    assert "limit belongs to the person (" in words
-    assert "seen belongs to the rule on_after_tool[0] (" in words
-    assert world.bridge.overview().requests == ()
-
-
 # The conversation is summarised when it is 2,000 tokens long.
 SHORT = {
     "CLAUDE_CODE_AUTO_COMPACT_WINDOW": "100000",
@@ -135,4 +119,3 @@ def test_an_agents_variables_are_its_own_and_outlive_compaction(tmp_path, how):
     assert "Seen 2 with 4." in inside
     assert "seen\\t2\\tset by a rule" in inside
     assert "null\\nnull\\n3" in outside
-    assert world.complaints() == ""

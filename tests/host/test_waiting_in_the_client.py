@@ -121,31 +121,6 @@ def waits(world):
     return [*folder.glob("*.wait"), *folder.glob("*.told")]
 
 
-@pytest.mark.parametrize("how", ["stream", "terminal"])
-def test_a_deadline_in_the_wait_ends_it(tmp_path, how):
-    """The turn goes on with why; made again, the call runs once."""
-    main = calling("touch made # pytest", "touch made # pytest")
-    with host_world(tmp_path, obedient_model(slow(600), main=main)) as world:
-        define_rules(world, SLOW)
-        world.allow("Bash")
-        world.define("checker", "prompt: check\ntimeout: 12\n")
-        if how == "stream":
-            with world.stream(greet=False) as session:
-                session.ask("go", timeout_s=300)
-                words = world.main_words()
-        else:
-            with world.terminal() as terminal:
-                terminal.submit("go")
-                world.wait_for_turns(5)
-                words = world.main_words()
-        (response,) = world.responses()
-        made = (world.stage.project / "made").exists()
-
-    assert response.error.code == "timeout"
-    assert "checker did not answer (timeout)" in words
-    assert made
-
-
 SLOW = """
 on_before_tool:
   - when: '"pytest" in command'

@@ -44,14 +44,19 @@ def held(world: HookWorld) -> Iterator[None]:
         yield
 
 
+def seen(world: HookWorld) -> None:
+    """The first step is over, but for its transition."""
+    activate(world, NOTES)
+    prompt(world)
+    say(world, seen=True)
+
+
 def titles(world: HookWorld) -> list[str]:
     return sorted(task.title for task in Tasks(world.store).list())
 
 
 def test_a_transition_waits_for_its_deed(world):
-    activate(world, NOTES)
-    prompt(world)
-    say(world, seen=True)
+    seen(world)
     with held(world):
         told = after(world, "Glob", "x")
 
@@ -90,9 +95,7 @@ def test_results_of_tools_are_kept_in_their_order(world):
 
 
 def test_the_end_of_a_turn_does_what_had_to_wait(world):
-    activate(world, NOTES)
-    prompt(world)
-    say(world, seen=True)
+    seen(world)
     with held(world):
         after(world, "Glob", "x")
 
@@ -104,9 +107,7 @@ def test_the_end_of_a_turn_does_what_had_to_wait(world):
 
 
 def test_a_turn_is_held_for_what_waits_but_not_for_ever(world):
-    activate(world, NOTES)
-    prompt(world)
-    say(world, seen=True)
+    seen(world)
     with held(world):
         after(world, "Glob", "x")
         said = [

@@ -4,7 +4,7 @@ import json
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
-from defining import define, started, use
+from defining import started, use
 from hookworld import GOOD, HookWorld
 
 from bridge.host.call_notes import after_bash, before_tool
@@ -53,8 +53,7 @@ def test_tools_of_a_list_may_have_stars():
 
 def test_what_outlasts_the_agent_has_to_be_named(world):
     """A plan of it is a prompt of the main thread, with all that the session may."""
-    define(world)
-    agent = started(world)
+    agent = started(world, "")
 
     said, _ = use(world, agent, "CronCreate")
 
@@ -68,8 +67,7 @@ def test_what_outlasts_the_agent_has_to_be_named(world):
 )
 def test_a_tool_by_its_older_name(world, name, tool):
     """A model may call it by either name; hooks see one."""
-    define(world, f"blocked_tools: [{name}]\n")
-    agent = started(world)
+    agent = started(world, f"blocked_tools: [{name}]\n")
 
     assert f"keeps {tool} from it" in use(world, agent, tool)[0]
 
@@ -79,8 +77,7 @@ def test_a_tool_by_its_older_name(world, name, tool):
 
 def test_calls_of_one_message_share_the_turns(world):
     """Their hooks run at the same time, and none has seen another's note."""
-    define(world, "max_turns: 3\n")
-    agent = started(world)
+    agent = started(world, "max_turns: 3\n")
     use(world, agent, "Read")
     [run] = world.runs()
 
@@ -97,8 +94,7 @@ def test_calls_of_one_message_share_the_turns(world):
 
 def test_a_message_of_many_calls_is_one_warning(world):
     """The agent has heard of nothing until all of them are over."""
-    define(world, "max_turns: 1\n")
-    agent = started(world)
+    agent = started(world, "max_turns: 1\n")
     use(world, agent, "Read")
     [run] = world.runs()
     for message in range(3):
@@ -115,19 +111,13 @@ def test_a_message_of_many_calls_is_one_warning(world):
 
 def test_calls_of_agent_are_turns(world):
     """Each agent that it starts has as many turns as itself."""
-    define(world, "max_turns: 2\n")
-    agent = started(world)
+    agent = started(world, "max_turns: 2\n")
 
-    said = [
-        use(world, agent, "Agent", number, prompt="x", description="y")[0]
-        for number in range(3)
-    ]
+    given = {"prompt": "x", "description": "y"}
+    said = [str(use(world, agent, "Agent", n, **given)[0]) for n in range(3)]
 
-    assert ["tool calls of this request" in str(reason) for reason in said] == [
-        False,
-        False,
-        True,
-    ]
+    refused = ["tool calls of this request" in reason for reason in said]
+    assert refused == [False, False, True]
 
 
 # Evidence
@@ -135,8 +125,7 @@ def test_calls_of_agent_are_turns(world):
 
 def test_a_command_that_only_began_is_no_proof(world):
     """A Monitor says that it runs, not how its command ended."""
-    define(world, "require_verified_evidence: true\n")
-    agent = started(world)
+    agent = started(world, "require_verified_evidence: true\n")
     call = {"tool_use_id": "m-1", "tool_input": {"command": "pytest"}}
     world.use(agent, "Bash", **call)
     world.use(agent, "Monitor", **call)
@@ -165,8 +154,7 @@ def skill_of(world: HookWorld, agent: str) -> str:
 
 
 def test_a_skill_that_runs_as_an_agent_may_no_more(world):
-    define(world, "tools: [Read, Skill]\n")
-    agent = started(world)
+    agent = started(world, "tools: [Read, Skill]\n")
     use(world, agent, "Skill", skill="x")
     inner = skill_of(world, agent)
 
@@ -200,8 +188,7 @@ def test_skills_in_skills_go_no_deeper_than_the_limit(world):
 
 def test_an_agent_is_held_back_until_the_client_names_it(world):
     """Unbound, it could do everything: it may be the one that was just launched."""
-    define(world, "tools: [Read]\n")
-    agent = started(world)
+    agent = started(world, "tools: [Read]\n")
     meta = world.transcripts / world.session / "subagents" / f"agent-{agent}.meta.json"
     text = meta.read_text()
     meta.unlink()
@@ -224,8 +211,7 @@ def test_somebody_elses_agent_waits_for_nobody(world):
 
 def test_granted_writing_does_not_reach_our_own_state(world):
     """The record of the agent's own limits is there."""
-    define(world, "allow: [Write, 'Edit(//**)']\n")
-    agent = started(world)
+    agent = started(world, "allow: [Write, 'Edit(//**)']\n")
     [run] = world.runs()
     record = f"{agents_of(world)}{run.tool_use_id}.json"
 

@@ -1,18 +1,16 @@
 """run_flow: in the open session, in processes of their own, and what is refused."""
 
 import json
-from functools import partial
 from typing import Any
 
 import anyio
 import pytest
-from fakeclaude import SUCCESS, WAITING, fake_claude, trust_folder
+from fakeclaude import SUCCESS, WAITING, fake_claude, printing, result, trust_folder
+from flowruns import say
 from hookworld import GOOD, HookWorld
 from mcpworld import call_from, run, text_of, told
 from polling import wait_until
 
-from bridge.engine import by_hand
-from bridge.engine.advance import advance
 from bridge.engine.view import all_runs
 from bridge.store.switch import switch_off
 
@@ -31,6 +29,17 @@ def claude(tmp_path, world, monkeypatch):
     return program.parent
 
 
+def outcome(value: dict[str, Any]) -> tuple[Any, ...]:
+    return value["status"], value["success"], value["asked"]
+
+
+def answer(world: HookWorld, request: str) -> None:
+    """An agent of the session answers a request."""
+    agent = world.start(world.launch(request))
+    world.use(agent)
+    world.stop(agent, GOOD)
+
+
 def runs(world: HookWorld) -> list[Any]:
     return [*all_runs(world.bridge.store)]
 
@@ -39,27 +48,20 @@ async def test_the_only_session_is_told_to_start_the_agents_itself(world, use):
     """The call would wait for itself; what follows is offered by the hooks."""
     begun = told(await use("run_flow", {"flow": TWO}))
 
-    assert (begun["status"], begun["success"], begun["asked"]) == (
-        "running", None, 1,
-    )  # fmt: skip
+    assert outcome(begun) == ("running", None, 1)
     (first, second) = begun["steps"]
     assert first["request_id"] in begun["next"]
     assert second["state"] == "after node-0"
 
-    agent = world.start(world.launch(first["request_id"]))
-    world.use(agent)
-    world.stop(agent, GOOD)
+    answer(world, first["request_id"])
     arguments = {"run": begun["run"]}
     now = told(await use("wait_for_flow", arguments))
     assert now["steps"][1]["request_id"] in now["next"]
-    agent = world.start(world.launch(now["steps"][1]["request_id"]))
-    world.use(agent)
-    world.stop(agent, GOOD)
+    answer(world, now["steps"][1]["request_id"])
 
     done = told(await use("wait_for_flow", arguments))
-    assert (done["status"], done["success"], done["next"]) == (
-        "completed", True, None,
-    )  # fmt: skip
+    assert outcome(done) == ("completed", True, 2)
+    assert done["next"] is None
     assert done["variables"] == {"n": "s", "sum": "s"}
     assert (done["text"], done["answers"][0]["summary"]) == ("s", "s")
     assert [each["state"] for each in done["steps"]] == ["ok", "ok"]
@@ -72,9 +74,8 @@ async def test_a_headless_flow_answers_the_call(use):
 
     value = told(done)
     assert not done.is_error
-    assert (value["status"], value["asked"], value["trusted"]) == (
-        "completed", 2, True,
-    )  # fmt: skip
+    assert outcome(value) == ("completed", True, 2)
+    assert value["trusted"]
     assert value["variables"]["sum"] == SUCCESS["summary"]
     assert "completed\nserved right here" in text_of(done)
 
@@ -133,26 +134,14 @@ async def test_a_checkpoint_is_for_a_person(world, use):
     assert asks["waits_for_person"] == [{"question": "Is it fine?", "answer_with": way}]
     assert f"You cannot answer; your user can, with: {way}" in text_of(result)
     seen = told(await use("status", {}))["runs"]
-    assert seen == [
-        {
-            "run": asks["run"],
-            "flow": "",
-            "status": "running",
-            "steps_ended": 0,
-            "steps": 1,
-            "waits_for": "you",
-            "ways": [way],
-        }
-    ]
+    known = {"run": asks["run"], "flow": "", "status": "running", "steps_ended": 0}
+    assert seen == [known | {"steps": 1, "waits_for": "you", "ways": [way]}]
 
-    act = partial(by_hand.say, node=None, text="yes: very", by="approve")
-    advance(world.bridge.store, world.bridge.settings, asks["run"], act)
+    say(world, asks["run"], "yes: very")
     arguments = {"run": asks["run"]}
     done = told(await use("wait_for_flow", arguments))
-    assert (done["status"], done["variables"]) == (
-        "completed",
-        {"word": "yes: very"},
-    )
+    assert done["status"] == "completed"
+    assert done["variables"] == {"word": "yes: very"}
 
 
 async def test_a_run_is_paused_and_ended_but_not_taken_up_again(use, client):
@@ -170,9 +159,8 @@ async def test_a_run_is_paused_and_ended_but_not_taken_up_again(use, client):
     again = await use("cancel_flow", {"run": name})
     assert text_of(again).startswith("bad_request: ")
     tools = {each.name for each in (await client.list_tools()).tools}
-    assert {each for each in tools if "flow" in each} == {
-        "run_flow", "wait_for_flow", "cancel_flow",
-    }  # fmt: skip
+    ours = sorted(each for each in tools if "flow" in each)
+    assert ours == ["cancel_flow", "run_flow", "wait_for_flow"]
 
 
 async def test_error_what_is_refused_says_why(world, use):
@@ -221,10 +209,8 @@ def test_flows_that_wait_for_a_person_hold_nobody_up(world):
 
 
 async def test_long_answers_are_left_to_their_records(claude, use):
-    long = json.dumps({"status": "success", "summary": "x" * 70_000})
-    line = {"type": "result", "subtype": "success", "is_error": False, "result": "x"}
-    line["structured_output"] = json.loads(long)
-    fake_claude(claude, f"cat <<'END'\n{json.dumps(line)}\nEND\n")
+    long = {"status": "success", "summary": "x" * 70_000}
+    fake_claude(claude, printing(result(structured_output=long)))
 
     wanted = {"flow": f'{G}:"Count.":n', "mode": "headless"}
     done = told(await use("run_flow", wanted))

@@ -62,17 +62,6 @@ def test_an_agent_is_served_by_claude_p(world, claude):
     assert "haiku" in (claude / "argv").read_text().split()
 
 
-async def test_depth_counts_for_an_agent_that_calls(world, claude, use):
-    """As for any other requester."""
-    request, agent = world.working()
-
-    done = await use("start_agent", HAIKU, agent=agent)
-    found = world.bridge.status(done.structured_content["request_id"])
-    assert (found.request.parent_request_id, found.request.depth) == (request, 1)
-
-    assert claude.is_dir()
-
-
 def test_depth_has_a_limit(world, claude):
     _, agent = world.working()
 
@@ -230,11 +219,8 @@ MODES = [
 
 async def test_the_calls_mode_goes_before_the_agents(world, claude, use):
     """The call, then the definition, then an open session."""
-    folder = world.home / ".hostbridge" / "agents"
-    folder.mkdir(parents=True)
-
     for at, (definition, mode, route) in enumerate(MODES):
-        (folder / f"a{at}.yaml").write_text(f"name: a{at}\n{definition}\n")
+        world.define(f"a{at}", definition)
         task = {"prompt": "Which?", "agent": f"a{at}", "mode": mode, "wait": False}
         begun = await use("start_agent", task)
         request_id = begun.structured_content["request_id"]
@@ -249,21 +235,16 @@ async def test_the_calls_mode_goes_before_the_agents(world, claude, use):
 
 async def test_error_a_mode_that_the_agent_does_not_have(world, use):
     """`routes` says what may answer it, whatever the call wants."""
-    folder = world.home / ".hostbridge" / "agents"
-    folder.mkdir(parents=True)
-    (folder / "here.yaml").write_text("name: here\nroutes: [host]\n")
-    (folder / "away.yaml").write_text("name: away\nprovider: endpoint\n")
+    world.define("here", "routes: [host]")
+    world.define("away", "provider: endpoint")
 
-    task = {"prompt": "Which?", "agent": "here", "mode": "headless"}
-    refused = await use("start_agent", task)
-    assert text_of(refused).startswith(
-        "bad_request: agent 'here' runs in an open session only"
-    )
-    task = {"prompt": "Which?", "agent": "away", "mode": "terminal"}
-    refused = await use("start_agent", task)
-    assert text_of(refused).startswith(
-        "bad_request: agent 'away' does not take the route host; it takes endpoint"
-    )
+    for agent, mode, why in (
+        ("here", "headless", "runs in an open session only"),
+        ("away", "terminal", "does not take the route host; it takes endpoint"),
+    ):
+        task = {"prompt": "Which?", "agent": agent, "mode": mode}
+        refused = await use("start_agent", task)
+        assert text_of(refused).startswith(f"bad_request: agent {agent!r} {why}")
 
 
 def test_error_the_budget_of_the_session_is_used_up(world, claude, monkeypatch):

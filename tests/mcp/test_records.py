@@ -10,7 +10,6 @@ from bridge.tasks.tool_table import TOOLS
 pytestmark = [pytest.mark.anyio, pytest.mark.slow]
 
 GREETER = """\
-name: greeter
 description: Greets.
 prompt: "Say {{ arguments.word }} to {{ task }}."
 """
@@ -61,9 +60,7 @@ async def test_error_what_is_no_request(name, client):
 
 async def test_each_definition_is_a_prompt(world, client):
     """With its arguments, and what it says about itself."""
-    folder = world.home / ".hostbridge" / "agents"
-    folder.mkdir(parents=True)
-    (folder / "greeter.yaml").write_text(GREETER)
+    world.define("greeter", GREETER)
 
     prompts = {each.name: each for each in (await client.list_prompts()).prompts}
     assert {"researcher", "validation-runner"} <= prompts.keys()
@@ -87,7 +84,7 @@ async def test_a_strangers_definition_is_no_prompt(world, use, client):
     """Nobody reads as an instruction what its user has not trusted."""
     folder = world.project / ".bridge" / "agents"
     folder.mkdir(parents=True)
-    (folder / "greeter.yaml").write_text(GREETER)
+    (folder / "greeter.yaml").write_text(f"name: greeter\n{GREETER}")
 
     names = [each.name for each in (await client.list_prompts()).prompts]
     assert "greeter" not in names

@@ -119,9 +119,7 @@ async def test_an_agent_starts_nothing_that_others_have_asked(world, use):
 
 async def test_an_agent_without_the_tool_waits_for_the_session(world, use):
     """Its main thread is free while the agent works in the background."""
-    folder = world.home / ".hostbridge" / "agents"
-    folder.mkdir(parents=True)
-    (folder / "bound.yaml").write_text("name: bound\nblocked_tools: [Agent]\n")
+    world.define("bound", "blocked_tools: [Agent]\n")
     _, call, agent = world.begin(agent="bound")
     launched = {"isAsync": True, "status": "async_launched", "agentId": agent}
     world.say(

@@ -61,6 +61,16 @@ async def test_an_agent_has_its_own(world, use):
     assert len(all_runs(world.store)) == 1
 
 
+async def test_they_go_with_the_session_through_clear(world, use):
+    """The server lives on, with the id of a session that is over."""
+    await use("set_variables", {"values": {"phase": "red"}})
+    world.start_again()
+
+    read = await use("get_variables", {})
+    assert read.structured_content["of"] == f"session {world.session}"
+    assert text_of(read) == 'phase = "red" (model)'
+
+
 async def test_another_program_is_a_model_too(world, outsider):
     """Behind an editor's call stands a model, whatever its environment says."""
     of_session(world, "person").set(strict=True)
@@ -77,7 +87,7 @@ variables: {strict: true}
 on_after_tool:
   - {when: variables.never, set_variable: {untested: true}}
 """
-WORKER = "name: worker\nprompt: 'Go.'\nlifecycle_variables: {strict: null}\n"
+WORKER = "prompt: 'Go.'\nlifecycle_variables: {strict: null}\n"
 REFUSED = {
     "strict": "strict belongs to the person (",
     "untested": "untested belongs to the rule on_after_tool[0] (",
@@ -88,7 +98,6 @@ REFUSED = {
 @pytest.mark.parametrize("who", ["session", "agent", "another program"])
 def test_error_a_model_gives_an_agent_what_it_may_not_set(world, who):
     """`start_agent` would be the way around `set_variables`."""
-    world.home.joinpath(".hostbridge").mkdir(mode=0o700, exist_ok=True)
     (world.home / ".hostbridge" / "rules.yaml").write_text(RULES)
     of_session(world, "tool").set(checked=False)
     agent = world.working()[1] if who == "agent" else ""
@@ -110,10 +119,8 @@ def test_error_a_model_gives_an_agent_what_it_may_not_set(world, who):
 
 async def test_a_definition_still_switches_a_rule_off_for_its_agent(world, use):
     """A person has written it, or trusts it."""
-    agents = world.home / ".hostbridge" / "agents"
-    agents.mkdir(mode=0o700, parents=True)
-    (agents.parent / "rules.yaml").write_text(RULES)
-    (agents / "worker.yaml").write_text(WORKER)
+    (world.home / ".hostbridge" / "rules.yaml").write_text(RULES)
+    world.define("worker", WORKER)
 
     asked = {"prompt": "Go.", "agent": "worker", "variables": {"phase": "red"}}
     done = await use("start_agent", asked)
