@@ -16,6 +16,7 @@ from hostworld import (
     code_of,
     host_world,
     named,
+    stopping,
 )
 from polling import wait_until
 
@@ -157,3 +158,16 @@ def test_one_of_two_agents_is_corrected_while_the_other_works(tmp_path):
             second = world.ended(slow)
 
     assert (first.success, stage, second.success) == (True, "running", True)
+
+
+def test_an_agent_that_the_model_stops(tmp_path):
+    """TaskStop: the notice says killed, and nothing else does."""
+    slow = reply("late", delay_s=600)
+    with host_world(tmp_path, obedient_model(answering(slow), main=stopping)) as world:
+        request = world.submit()
+        with world.stream() as session:
+            run = world.wait_for_run(request)
+            session.send(f"stop {run.agent_id}")
+            response = world.ended(request)
+
+    assert code_of(response) == "agent_stopped"

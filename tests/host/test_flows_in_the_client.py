@@ -4,14 +4,17 @@ The test begins a run; from then on no process of ours lives but the client's ho
 """
 
 import json
+import threading
 
 import pytest
 from flowruns import begun, now, say, wait_for_checkpoint, wait_for_end
 from hostworld import bash, host_world
+from polling import wait_until
 
 from bridge.api.flow_result import result_of_run
+from bridge.protocol.ids import check_id
 from bridge.testing.stage.models import answering, obedient_model
-from bridge.testing.stage.replies import reply, tool_use
+from bridge.testing.stage.replies import Reply, reply, tool_use
 
 pytestmark = pytest.mark.host
 
@@ -68,3 +71,30 @@ def test_a_temporary_agent_may_do_what_its_base_may(tmp_path):
     assert "keeps Write from it" in kept[0]
     made = {path.name for path in world.stage.project.iterdir()}
     assert made & {"made", "granted"} == {"granted"}
+
+
+def test_the_next_session_goes_on_with_a_flow_of_a_killed_one(tmp_path):
+    go = threading.Event()
+
+    def slow(prompt, request):
+        answer = answers(prompt, request)
+        is_late = "beta" in prompt and not go.is_set()
+        return Reply(answer.blocks, delay_s=600) if is_late else answer
+
+    with host_world(tmp_path, obedient_model(slow)) as world:
+        with world.stream() as session:
+            run = begun(
+                world, f'{G}:"alpha":a -> {G}:"beta {{a}}":b -> {G}:"end {{b}}"'
+            )
+            request = f"{run}-node-1-1-1"
+            wait_until(lambda: world.store.find(check_id(request)))
+            world.wait_for_stage(request, "running")
+            session.kill()
+        go.set()
+        with world.stream():
+            wait_for_end(world, run)
+
+    assert (
+        result_of_run(world.store, world.bridge.settings, run).text
+        == "<end <beta <alpha>>>"
+    )

@@ -9,7 +9,7 @@ from pathlib import Path
 import forkserver
 import pytest
 from claudeworld import answered, ask, submits
-from hostworld import DIALOG, HostWorld, code_of, host_world
+from hostworld import DIALOG, HostWorld, bash, code_of, host_world
 
 from bridge.protocol.response import Response
 from bridge.protocol.usage import Usage
@@ -264,3 +264,49 @@ def transcripts(world: HostWorld) -> dict[str, bytes]:
     """What the client has written down of conversations."""
     folder = world.stage.home / ".claude" / "projects"
     return {str(file): file.read_bytes() for file in folder.rglob("*.jsonl")}
+
+
+def busy(request: ApiRequest) -> Answer | None:
+    """A fork that goes on and on."""
+    return bash(f"sleep 0.2 # {len(request.messages)}")
+
+
+def make_overdue(world: HostWorld, request: str) -> None:
+    """Its time is up now: how soon its agent begins is up to the machine."""
+    file = world.store.place.state / "processing" / f"{request}.json"
+    with world.store.exclusive():
+        record = json.loads(file.read_text()) | {"createdAt": 1, "uptime": None}
+        file.write_text(json.dumps(record))
+
+
+ENDS = {
+    "cancelled": ({}, "cancelled"),
+    "overdue": ({}, "timeout"),
+    "its turns are up": ({"agent": "brief"}, "turn_limit"),
+}
+
+
+def test_every_end_is_a_typed_response(tmp_path):
+    """The forks stop, and the session goes on."""
+    model = obedient_model(lambda _, request: busy(request))
+    with host_world(tmp_path, model) as world:
+        share(world)
+        world.allow("Bash")
+        world.define("brief", "description: d\nmax_turns: 2\n")
+        with opened(world, "default") as session:
+            asked = {
+                end: world.submit(QUESTION, context="session", **fields)
+                for end, (fields, _) in ENDS.items()
+            }
+            for end, request in asked.items():
+                world.wait_for_run(request)
+                if end == "cancelled":
+                    world.bridge.cancel(request)
+                if end == "overdue":
+                    make_overdue(world, request)
+            codes = {end: code_of(world.ended(each)) for end, each in asked.items()}
+            world.wait_until_forgotten()
+            say(world, session, "Go on.")
+
+    assert codes == {end: code for end, (_, code) in ENDS.items()}
+    assert "OKAPI" not in world.main_words()

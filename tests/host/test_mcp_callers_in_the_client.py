@@ -64,3 +64,13 @@ def test_the_plugin_and_an_install_beside_each_other(tmp_path):
 
     assert printed.exit_code == 0
     assert [json.loads(each)["of"].partition(" ")[0] for each in got] == ["session"] * 2
+
+
+def test_without_a_grant_the_client_asks_as_for_any_tool(tmp_path):
+    """In a run without a person that means no."""
+    with host_world(tmp_path, obedient_model(main=calling(GET))) as world:
+        register(world)
+        assert world.print("please").exit_code == 0
+        (refused,) = results(world)
+
+    assert "requested permissions to use" in refused

@@ -1,19 +1,24 @@
 """Hooks that are missed, in the real client: no answer is thrown away."""
 
+import threading
 from pathlib import Path
 
 import pytest
 from hookprocesses import copy_plugin
 from hostworld import HostWorld, bash, code_of, host_world, named
 from polling import wait_until
+from thoroughness import is_full
 
 from bridge.host.hook_table import entries
-from bridge.testing.stage.models import obedient_model
+from bridge.testing.stage.models import agent_output, launching, obedient_model
 from bridge.testing.stage.replies import Answer, error, reply
+from bridge.testing.stage.turns import ApiRequest
 
 pytestmark = pytest.mark.host
 
 GOOD = '{"status": "success", "summary": "s"}'
+REINSTALLS = 3 if is_full() else 2
+REQUESTS = 8 * REINSTALLS
 
 
 class Copy:
@@ -128,7 +133,59 @@ def test_an_idle_session_hears_what_all_its_hooks_have_missed(tmp_path):
     assert len(world.api.turns("main")) == turns
 
 
+class Gate:
+    """Holds agents that are about to answer."""
+
+    def __init__(self) -> None:
+        self._is_open = threading.Event()
+        self._is_open.set()
+        self.held = 0
+
+    def close(self) -> None:
+        self._is_open.clear()
+        self.held = 0
+
+    def open(self) -> None:
+        self._is_open.set()
+
+    def answers(self, _prompt: str, request: ApiRequest) -> Answer:
+        """What an agent says: it works, and answers when it is let."""
+        if not request.own_calls:
+            return bash("true")
+        self.held += 1
+        self._is_open.wait(300)
+        return agent_output()
+
+
 def finished(world: HostWorld) -> int:
     """How many agents the client is done with."""
     notes = world.stage.home.glob(".claude/projects/*/*/subagents/*.meta.json")
     return sum('"finished":true' in each.read_text() for each in notes)
+
+
+def test_reinstalls_under_many_requests_lose_none(tmp_path):
+    """Each is as when pip replaces the files, while agents begin, work and end."""
+    gate = Gate()
+    model = obedient_model(gate.answers, main=launching(again=True))
+    with host_world(tmp_path, model, kinds=()) as world:
+        copy = Copy(world, tmp_path / "copy")
+        world.allow("Bash")
+        with world.stream():
+            requests = [
+                world.submit(f"Say hello to {number}.", max_attempts=1)
+                for number in range(REQUESTS)
+            ]
+            for _ in range(REINSTALLS):
+                gate.close()
+                wait_until(lambda: gate.held >= 2, what="agents about to answer")
+                copy.leave()
+                before = finished(world)
+                gate.open()
+                wait_until(
+                    lambda b=before: finished(world) >= b + 2,
+                    what="ends that nobody hears",
+                )
+                copy.come_back()
+            responses = [world.ended(each) for each in requests]
+
+    assert {code_of(each) for each in responses} == {None}

@@ -162,3 +162,22 @@ def test_rules_bind_an_agent_with_its_own_variables(tmp_path):
     # It wanted to end before it had looked.
     assert "Look first." in words
     assert "[inside]" in words
+
+
+def test_an_error_in_rules_is_on_the_users_screen_and_nowhere_else(tmp_path):
+    """The call that it is about is refused, and names the way out."""
+    text = "on_before_tool: [{when: tool_nam == 'Bash', block: x}]"
+    with host_world(tmp_path, obedient_model(main=calling("touch made"))) as world:
+        define_rules(world, text)
+        world.allow("Bash")
+        with world.terminal() as terminal:
+            terminal.wait_for_text("1 error in rules, see `hostbridge rules check`")
+            terminal.submit("go")
+            world.wait_for_turns(3)
+        made = (world.stage.project / "made").exists()
+        words = world.main_words()
+
+    assert not made
+    assert "1 error in rules" not in words
+    assert "unknown name 'tool_nam'" in words
+    assert "Until it is fixed, it blocks this" in words

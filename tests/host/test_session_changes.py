@@ -4,7 +4,9 @@ import pytest
 from hostworld import HostWorld, bash, host_world
 from polling import wait_until
 
+from bridge.errors import NoHost
 from bridge.protocol.ids import RequestId
+from bridge.store.switch import switch_off, switch_on
 from bridge.testing.stage.models import (
     agent_output,
     answering,
@@ -112,6 +114,23 @@ def test_another_session_takes_over_from_one_that_is_killed(tmp_path, stage):
     assert _ended(world, request).attempt == 1
 
 
+def test_a_session_that_ends_lets_go(tmp_path):
+    """SessionEnd gives back what was offered; the next session serves it."""
+    switch = Switch()
+    with host_world(tmp_path, obedient_model(main=switch.main), env=PATIENT) as world:
+        request = world.submit()
+        with world.stream():
+            world.wait_for_stage(request, "offered")
+        between = world.stage_of(request)
+        agents_left = list((world.store.place.state / "agents").glob("*"))
+        switch.is_on = True
+        with world.stream():
+            response = world.ended(request)
+
+    assert (between, agents_left) == ("waiting", [])
+    assert response.success
+
+
 def test_two_sessions_share_the_work(tmp_path):
     """A request for one of them goes to that one, any other to either.
 
@@ -149,6 +168,44 @@ def test_two_sessions_share_the_work(tmp_path):
     assert ended.claim.session not in ignoring
 
 
+def test_switched_off_and_on(tmp_path):
+    """Off: what was offered waits, a running agent stops. On: all is served."""
+
+    def working(_prompt, _request):
+        if switched:
+            return agent_output()
+        return bash("sleep 0.1")
+
+    switched: list[bool] = []
+    model = obedient_model(working, main=launching(again=True))
+    with host_world(tmp_path, model) as world:
+        world.allow("Bash")
+        request = world.submit()
+        with world.stream() as session:
+            world.wait_for_run(request)
+            switch_off(world.store)
+            world.wait_for_stage(request, "waiting")
+            session.ask("still there?")
+            with pytest.raises(NoHost):
+                world.bridge.ask("hello")
+            while_off = world.stage_of(request)
+            switched.append(switch_on(world.store))
+            session.ask("go on")
+            response = world.ended(request)
+
+    assert (while_off, switched, response.error) == ("waiting", [True], None)
+
+
+def test_off_by_the_environment(tmp_path):
+    with host_world(tmp_path, env={"BRIDGE_OFF": "1"}) as world:
+        request = world.submit()
+        with world.stream():
+            assert world.live() == []
+
+    assert world.stage_of(request) == "waiting"
+    assert "bridge" not in world.main_words()
+
+
 def test_a_session_that_was_open_before_the_install(tmp_path):
     """Nothing wakes it, but its next prompt finds what waits."""
     with host_world(tmp_path, kinds=()) as world:
@@ -161,6 +218,24 @@ def test_a_session_that_was_open_before_the_install(tmp_path):
 
     assert response.success
     assert not known.wakes
+
+
+@pytest.mark.parametrize(
+    "kinds",
+    [("local", "user"), pytest.param(("local", "local"), marks=pytest.mark.full)],
+)
+def test_two_installs_do_everything_once(tmp_path, kinds):
+    with host_world(tmp_path, kinds=kinds) as world:
+        with world.stream():
+            request = world.submit()
+            response = world.ended(request)
+            world.wait_until_forgotten()
+
+    assert response.success
+    assert len({turn.agent_id for turn in world.api.turns("subagent")}) == 1
+    assert world.main_words().count("hostbridge: call Agent once") >= 1
+    (last,) = world.api.turns("main")[-1:]
+    assert str(last.body["messages"]).count(f"bridge:{request}") == 2
 
 
 def _ended(world: HostWorld, request: RequestId):
