@@ -100,10 +100,10 @@ HOSTILE = [
     ("find . -exec " * 9_000 + "pytest", MAY, "too many wrappers"),
     ("find . " + "-exec pytest \\; " * 7_000, True, None),
     ("alias a=pytest; " * 5_000, MAY, "too many shells"),
-    ("cat <<A\n" + "$(" * 30_000 + "\nA\n", MAY, "not the syntax"),
-    ("cat <<A\n" + deep("${", "}") + "\nA\n", MAY, "not the syntax"),
+    ("cat <<A\n" + "$(" * 30_000 + "\nA\npytest", True, "is not closed"),
+    ("cat <<A\n" + deep("${", "}") + "\nA\n", False, None),
     ("\U00015bcd\u013e\U000ebdc0{\U000fccbf; pytest", True, None),
-    ("cat <<\xe9\n\xea\n'\n\xe9\npytest #'", MAY, "not read right"),
+    ("cat <<\xe9\n\xea\n'\n\xe9\npytest #'", True, None),
     ("pytest|" * 15_000, MAY, "more than 4000 pipes"),
 ]
 
