@@ -85,7 +85,7 @@ def written(words: Sequence[str]) -> str:
     """Words as they were written, in one line."""
     raw = " ".join(map(raw_of, words))
     for sign, shown in SHOWN:
-        raw = raw.replace(sign, shown)
+        raw = sign.sub(shown, raw)
     return " ".join(raw.replace(UNKNOWN, "…").split())
 
 

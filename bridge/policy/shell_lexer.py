@@ -20,9 +20,8 @@ if TYPE_CHECKING:
 # Nobody types these; where a command holds one, it means nothing to a shell.
 STRING = "\ue002"
 _BODY = "\ue000{}\ue001"
-BODY = re.compile("\ue000\\d+\ue001")
 # In what is written for a person, they are signs of a shell again.
-SHOWN = (("<\ue002", "<<<"), ("<\ue000", "<<…"), ("\ue001", ""))
+SHOWN = ((re.compile("<\ue002"), "<<<"), (re.compile("<\ue000\\d+\ue001"), "<<…"))
 
 # What a command line is made of, as far as it matters where quotes and brackets end.
 _TOKEN = re.compile(

@@ -3,6 +3,7 @@
 import itertools
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -142,6 +143,20 @@ def test_what_starts_many_programs_is_written_out_once(command, monkeypatch):
     reading(command)
 
     assert sum(lengths) < 2 * len(command.split())
+
+
+@pytest.mark.parametrize("piece", ["{", "${a:-", "[a-", "a=$(", "f() { f; };", "<<A "])
+def test_no_text_takes_what_follows_the_parser_long(piece):
+    """Of eight times the text it takes some eight times as long, not 64 times."""
+    took = []
+    for size in (16_000, 128_000):
+        start = time.process_time()
+        found = reading("$X " + piece * (size // len(piece)))
+        found.runs(["git push"])
+        found.hides(["git push"])
+        took.append(time.process_time() - start)
+
+    assert took[1] < 32 * took[0] + 0.5
 
 
 @pytest.mark.parametrize("text", ["a=(", "|", "<<<"])
