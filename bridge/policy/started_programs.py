@@ -176,4 +176,5 @@ class _Reader:
             )
         else:
             is_known = text is not None and UNKNOWN not in text
-            self.found.opaque.append((f"{text or ''} {origin}", is_known, origin))
+            said = text if is_known else f"{text or ''} {origin}"
+            self.found.opaque.append((said, is_known, origin))
