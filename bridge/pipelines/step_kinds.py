@@ -131,13 +131,25 @@ def _check_grant(step: Reading, argv: list[str]) -> None:
     is_known = not any("${{" in word for word in argv)
     if not argv or (step.allow and not is_known):
         return
-    wrong = refusal(argv if is_known else argv[:1], step.allow)
-    if wrong is not None:
+    given = step.raw.get("env")
+    env = (
+        {str(name): _literal(given[name]) for name in given}
+        if isinstance(given, dict)
+        else {}
+    )
+    wrong = refusal(argv if is_known else argv[:1], step.allow, env=env)
+    if wrong is not None and "`env` sets" in wrong:
+        step.error("env", wrong)
+    elif wrong is not None:
         rules = [f"Bash({shlex.join(argv)})"] if is_known else []
         rules += [f"Bash({argv[0]} *)"] if "${{" not in argv[0] else []
         fitting = (one for one in rules if not is_known or not refusal(argv, [one]))
         rule = json.dumps(next(fitting, "Bash"), ensure_ascii=False)
         step.error("exec", f"{wrong}; grant it in this file: allow: [{rule}]")
+
+
+def _literal(value: object) -> str | None:
+    return None if "${{" in str(value) else str(value)
 
 
 def read_tool(step: Reading) -> Made:

@@ -12,6 +12,8 @@ from __future__ import annotations
 import re
 import sys
 
+from bridge.policy.shell_lexer import SHOWN
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -20,6 +22,8 @@ if TYPE_CHECKING:
     Node = Any
 
 UNKNOWN = "\0"
+# How much of a word is kept as it was written.
+MAX_RAW = 4_096
 # An argument of a program has at most 128 KiB on Linux, and the client hands the whole
 # command to a shell as one.
 MAX_LENGTH = 128 * 1024
@@ -52,21 +56,37 @@ class Unreadable(Exception):
 class Word(str):
     """A word of a command, without its quotes."""
 
-    __slots__ = ("raw",)
+    __slots__ = ("place",)
 
-    raw: str
+    place: tuple[bytes, int, int]
 
-    def __new__(cls, value: str, raw: str) -> Word:  # noqa: PYI034 - typing costs time
-        """Make a word of its value and of what was written."""
+    def __new__(cls, value: str, place: tuple[bytes, int, int]) -> Word:  # noqa: PYI034 - typing costs time
+        """Make a word of its value, and of where it was written."""
         word = super().__new__(cls, value)
-        word.raw = raw
+        word.place = place
         return word
+
+    @property
+    def raw(self) -> str:
+        """As it was written: at most its beginning.
+
+        Words stand in one another's expansions: all of each would be too much.
+        """
+        source, start, end = self.place
+        return source[start : min(end, start + MAX_RAW)].decode("utf-8", "replace")
+
+
+def raw_of(word: str) -> str:
+    """A word as it was written, or its beginning."""
+    return word.raw if isinstance(word, Word) else word
 
 
 def written(words: Sequence[str]) -> str:
     """Words as they were written, in one line."""
-    raw = [word.raw if isinstance(word, Word) else word for word in words]
-    return " ".join(" ".join(raw).replace(UNKNOWN, "…").split())
+    raw = " ".join(map(raw_of, words))
+    for sign, shown in SHOWN:
+        raw = sign.sub(shown, raw)
+    return " ".join(raw.replace(UNKNOWN, "…").split())
 
 
 class BashParser:
@@ -96,8 +116,10 @@ class BashParser:
         """Start the time of a command."""
         self.deadline = self.clock() + self.most_s
 
-    def parse(self, command: str) -> tuple[Node, bytes]:
+    def parse(self, command: str, seen: str | None = None) -> tuple[Node, bytes]:
         """The tree of a command, and the bytes that its offsets count.
+
+        `seen`, of the same length, is what the parser is given in its place.
 
         Raises:
             Unreadable: too long, too many pipes, a NUL, no parser, or no time left.
@@ -108,10 +130,8 @@ class BashParser:
             raise Unreadable(f"the command has more than {_MAX_PIPES} pipes")
         if "\0" in command:
             raise Unreadable("the command holds a NUL, which no shell takes")
-        # It takes a line that begins with a backslash for more of the line before.
-        text = re.sub(r"\n(?=\\)", "\n ", command)
-        source = text.encode("utf-8", "surrogatepass")
-        plain = source.translate(_PLAIN)
+        source = _encoded(command)
+        plain = (source if seen is None else _encoded(seen)).translate(_PLAIN)
 
         # Only text that it fetches itself lets the parser ask whether to go on.
         def chunk(offset: int, _point: object) -> bytes:
@@ -140,6 +160,11 @@ class BashParser:
                 raise Unreadable(f"no parser for shell commands: {error}") from None
             self._parser = binding.Parser(binding.Language(bash))
         return self._parser
+
+
+def _encoded(command: str) -> bytes:
+    # It takes a line that begins with a backslash for more of the line before.
+    return re.sub(r"\n(?=\\)", "\n ", command).encode("utf-8", "surrogatepass")
 
 
 def parser_folders() -> list[str]:
@@ -183,7 +208,7 @@ def text_of(node: Node, source: bytes) -> str:
 
 def word(node: Node, source: bytes) -> Word:
     """The word that a node is, without its quotes."""
-    return Word(_value(node, source), text_of(node, source))
+    return Word(_value(node, source), (source, node.start_byte, node.end_byte))
 
 
 def _value(node: Node, source: bytes) -> str:
@@ -192,8 +217,6 @@ def _value(node: Node, source: bytes) -> str:
         return UNKNOWN
     if kind == "string":
         return _quoted(node, source)
-    if kind == "translated_string":
-        return _value(node.children[-1], source)
     raw = text_of(node, source)
     if kind == "raw_string":
         return raw[1:-1]

@@ -13,7 +13,7 @@ from __future__ import annotations
 import posixpath
 import re
 import shlex
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from bridge.policy import command_options
@@ -52,6 +52,7 @@ def refusal(
     is_inside: IsInside = looks_inside,
     *,
     computed: Collection[int] = (),
+    env: Mapping[str, str | None] | None = None,
 ) -> str | None:
     """Why `rules` do not grant a program that is started without a shell.
 
@@ -61,7 +62,8 @@ def refusal(
     does not cover `-exec … ;`. `is_inside` says whether a path, as written and relative
     to where the program starts, lies in the project. `computed` are the places of words
     that begin with what somebody has answered: such a word may be an option only where
-    a rule names that option.
+    a rule names that option. `env` are the variables that are set for it, with None for
+    a value that is not known yet.
     """
     if not argv or not argv[0]:
         return "the command is empty"
@@ -82,12 +84,31 @@ def refusal(
                 "Bash(git commit [-m=*])"
             )
     try:
-        if any(_covers_argv(spec.strip(), argv, is_inside) for spec in specs):
-            return None
+        fitting = [one for one in specs if _covers_argv(one.strip(), argv, is_inside)]
+        if fitting:
+            unset = [_variable(spec, env or {}) for spec in fitting]
+            return None if None in unset else _not_set(unset[0], fitting[0])
         why = why_not_by_options(specs, command, is_inside)
     except ValueError as exc:
         return f"{shown} is not granted: {exc}"
     return f"{shown} is not granted{_reason(why, command, argv, specs)}"
+
+
+def _variable(spec: str, env: Mapping[str, str | None]) -> str | None:
+    """The first variable that a rule does not let a program have."""
+    if spec == "*" and not any(name.startswith("BRIDGE_") for name in env):
+        return None
+    named = read_named(spec)
+    rule = named if isinstance(named, command_options.NamedOptions) else None
+    return command_options.variable_not_covered(rule, env)
+
+
+def _not_set(name: str | None, spec: str) -> str:
+    words = spec.partition(" [")[0].partition("*")[0].strip()
+    return (
+        f"`env` sets {name}, which can make the program another than the one that is "
+        f"granted; leave it out, or name it: Bash({words} [{name}=*] *)"
+    )
 
 
 def _option_of_data(argv: Sequence[str], computed: Collection[int]) -> str | None:

@@ -3,6 +3,8 @@
     rule      =  words " [" options "]" [" *"]     pytest [-q -x --tb=* -k=*] *
     option    =  -q | --lf | --                    without a value
               |  --tb=* | -p=no:* | -run=*         with one; `*` stands for anything
+              |  DATABASE_URL=* | CC=gcc           a variable that whoever starts the
+                                                   program may set for it
 
 The command must begin with the words. `*` at the end covers operands; without it none
 are allowed. Every other word that begins with `-` or `+` is an option, even after `--`,
@@ -10,17 +12,19 @@ and must be listed in full: an abbreviation is another option. A value is writte
 `--tb=short` or `--tb short`, and after a letter also `-kvalue`. Letters can be joined
 (`-qx`), unless the rule lists a word after a single dash, as in `go` (`-run`).
 
-Operands and values must stay in the project. `@file` is refused, as some programs read
-options from it. What a shell would expand (`*`, `{a,b}`, `~`) must be quoted: it could
-become an option.
+Operands and values must stay in the project, and so must the caches that programs leave
+beside them: where one is a link, they would write elsewhere. `@file` is refused, as
+some programs read options from it. What a shell would expand (`*`, `{a,b}`, `~`) must
+be quoted: it could become an option.
 """
 
 from __future__ import annotations
 
+import posixpath
 import re
 import shlex
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from bridge.policy.shell_signs import expansion_sign
@@ -30,9 +34,23 @@ if TYPE_CHECKING:
     IsInside = Callable[[str], bool]
 
 GRAMMAR = "expected WORDS [OPTIONS] or WORDS [OPTIONS] *, as pytest [-q --tb=*] *"
-_LOOKS_NAMED = re.compile(r"\A(.*?) \[(?=[-+\]])(.*)\Z", re.S)
+_LOOKS_NAMED = re.compile(r"\A(.*?) \[(?=[-+\]]|[A-Za-z_]\w*=)(.*)\Z", re.S)
 _REST = re.compile(r"([^\[\]]*)\]( \*)?\Z")
 _OPTION = re.compile(r"(?P<name>[-+][^\s=*]*)(?:=(?P<value>\S+))?\Z")
+_VARIABLE = re.compile(r"(?P<name>[A-Za-z_]\w*)=(?P<value>\S+)\Z")
+# They say how output looks and what time it is, and start nothing.
+_HARMLESS = re.compile(
+    r"CI|TERM|COLORTERM|COLUMNS|LINES|LANG|LC_[A-Z]+|TZ|NO_COLOR|(?:FORCE|PY)_COLORS?"
+    r"|CLICOLOR(?:_FORCE)?|PYTHON(?:UNBUFFERED|DONTWRITEBYTECODE|HASHSEED|UTF8"
+    r"|IOENCODING)|RUST_BACKTRACE|CARGO_TERM_COLOR|NODE_ENV|SOURCE_DATE_EPOCH"
+    r"|GIT_(?:AUTHOR|COMMITTER)_(?:NAME|EMAIL|DATE)|GIT_TERMINAL_PROMPT"
+    r"|DEBIAN_FRONTEND|TRACEPARENT|TRACESTATE"
+)
+# What checkers write without being told to.
+_CACHES = ("__pycache__", ".pytest_cache", ".ruff_cache", ".mypy_cache")
+_MAX_DEPTH = 40
+# Ours say which session asks; no rule can grant them.
+_OURS = "BRIDGE_"
 _LETTER = 2
 _PARTS = re.compile(r"[=:,]")
 
@@ -42,12 +60,13 @@ class NamedOptions:
     """A rule of this form in parts.
 
     `options` maps each name to the patterns of its values; None among them means that
-    it can have no value.
+    it can have no value. `variables` does so for those of the environment.
     """
 
     words: tuple[str, ...]
     options: dict[str, tuple[str | None, ...]]
     takes_operands: bool
+    variables: dict[str, tuple[str, ...]] = field(default_factory=dict)
 
     @property
     def has_clusters(self) -> bool:
@@ -70,27 +89,68 @@ def read_named(spec: str) -> NamedOptions | str | None:
     if rest is None or not words or "*" in match[1]:
         return GRAMMAR
     options: dict[str, tuple[str | None, ...]] = {}
+    variables: dict[str, tuple[str, ...]] = {}
     for text in rest[1].split():
+        if found := _VARIABLE.match(text):
+            name = found["name"]
+            variables[name] = (*variables.get(name, ()), found["value"])
+            continue
         option = _OPTION.match(text)
         if option is None or option["name"] == "-":
             return f"{text!r} is no option: {GRAMMAR}"
         name = option["name"]
         options[name] = (*options.get(name, ()), option["value"])
-    return NamedOptions(words, options, takes_operands=rest[2] is not None)
+    return NamedOptions(words, options, rest[2] is not None, variables)
 
 
 def why_not_covered(
-    rule: NamedOptions, command: str, is_inside: IsInside
+    rule: NamedOptions, command: str, is_inside: IsInside, *, writes: bool = True
 ) -> str | None:
     """Why a rule that is about a command does not cover it; None if it does.
 
-    `command` is one plain command (`bridge.policy.shell_signs`).
+    `command` is one plain command (`bridge.policy.shell_signs`). `writes` says whether
+    the program may leave caches beside what it reads.
     """
     if (sign := expansion_sign(command)) is not None:
         return f"unquoted, a shell would expand {sign!r}; put the word in quotes"
     if not is_inside("."):
         return "it would start outside the project"
-    return _Walk(rule, is_inside).why_not(shlex.split(command)[len(rule.words) :])
+    walk = _Walk(rule, is_inside)
+    why = walk.why_not(shlex.split(command)[len(rule.words) :])
+    return why or (_cache_outside(walk.operands, is_inside) if writes else None)
+
+
+def _cache_outside(operands: Sequence[str], is_inside: IsInside) -> str | None:
+    # The nearest folder with a configuration may have it.
+    parts = (operand.split("/")[:_MAX_DEPTH] for operand in operands)
+    folders = {"/".join(one[:end]) for one in parts for end in range(1, len(one) + 1)}
+    for folder in ("", *sorted(folders)):
+        for name in _CACHES if is_inside(folder or ".") else ():
+            if not is_inside(found := posixpath.join(folder, name)):
+                return (
+                    f"{found!r}, where it may leave a cache, lies outside the project"
+                )
+    return None
+
+
+def variable_not_covered(
+    rule: NamedOptions | None, env: Mapping[str, str | None]
+) -> str | None:
+    """The first variable that a rule does not cover; a value of None can be any.
+
+    One may make a program write files or start others (`GIT_TRACE`, `PYTHONPATH`): it
+    must be named, as an option must. `rule` is None for a rule of another form.
+    """
+    for name, value in env.items():
+        given = value or ""
+        named = rule.variables.get(name, ()) if rule else ()
+        is_plain = not given.startswith(("/", ":")) and ".." not in given
+        if name.startswith(_OURS) or not (
+            (_HARMLESS.fullmatch(name) and is_plain)
+            or any(value is None or _fits(pattern, given) for pattern in named)
+        ):
+            return name
+    return None
 
 
 def is_about(rule: NamedOptions, command: str) -> bool:

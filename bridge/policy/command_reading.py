@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
-from bridge.policy.bash_parser import UNKNOWN, Word, written
-from bridge.policy.condition import MAY
+from bridge.policy.bash_parser import UNKNOWN, raw_of, written
+from bridge.policy.condition import MAY, holds
 from bridge.policy.condition_globs import matches
 from bridge.policy.wrapper_table import GLOBALS
 from bridge.policy.wrappers import CLOSED, next_operand, program
@@ -16,32 +16,47 @@ if TYPE_CHECKING:
     from typing import Any
 
 # What a shell puts something else for: an expansion, braces, letters in brackets.
-_OPEN = re.compile(rf"{UNKNOWN}|\{{[^}}]*\}}|\[[^]]*\]")
+_OPEN = re.compile(rf"{UNKNOWN}|\{{[^{{}}]*\}}|\[[^][]*\]")
 # Variables that hold a command, or a file of commands, for other programs.
 _HOOKS = re.compile(
     r"(\w*(?:PAGER|EDITOR|VISUAL|BROWSER|COMMAND|ASKPASS|WRAPPER|GIT_SSH|EXTERNAL_DIFF)"
-    r"|BASH_ENV|ENV|LESSOPEN|PYTHONSTARTUP)=(.*)", re.S,
+    r"|BASH_ENV|ENV|LESSOPEN|PYTHONSTARTUP|SHELL|PS[0-4])=(.*)", re.S,
 )  # fmt: skip
+# More than a name: `!pytest` is a command to some editors.
+_TEXT = re.compile(r"[^\w./-]")
+_DEFAULT = re.compile(r"\$\{[^{}\s:=+?-]{0,99}:?[-=+?]")
 _MAX_SHOWN = 80
+# How many words of a command say which subcommand it is.
+_MOST_WORDS = 50
 
 
 class Reading:
     """What a command would start.
 
     Attributes:
+        whole: the command.
         started: the words of each program that its text says it starts.
         perhaps: the same of those that may be something else, or never run.
-        opaque: text that cannot be read as a command, None where it is not known; and
+        foreign: arguments of a program that may start any of them; and that command.
+        opaque: text that cannot be read as a command; whether all of it is known; and
             the command that it stands in.
+        fed: commands that are given what another one prints.
+        bodies: the texts of here-documents.
+        loose: texts from which an expansion may come: what a variable is set to.
         problems: why something could not be read, in words for a person.
         hidden: commands with which a shell reads text of which nothing is known.
         unclear: why the last answer was MAY.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, whole: str) -> None:
+        self.whole = whole
         self.started: list[list[str]] = []
         self.perhaps: list[list[str]] = []
-        self.opaque: list[tuple[str | None, str]] = []
+        self.foreign: list[tuple[list[str], str]] = []
+        self.opaque: list[tuple[str, bool, str]] = []
+        self.fed: list[str] = []
+        self.bodies: list[str] = []
+        self.loose: list[str] = []
         self.problems: list[str] = []
         self.hidden: list[str] = []
         self.unclear = ""
@@ -50,51 +65,53 @@ class Reading:
         """Note what variables hold that other programs start: `PAGER=x git log`."""
         found = [(word, hook[2]) for word in words if (hook := _HOOKS.match(word))]
         self.opaque += [
-            (text.replace(UNKNOWN, ""), written([word])) for word, text in found
+            (text.replace(UNKNOWN, ""), True, written([word])) for word, text in found
         ]
 
     def runs(self, names: Sequence[str]) -> Any:
         """True, False or MAY: whether one of these programs is started.
 
         A name with more words names a subcommand: `git push` is also `git -C x push`.
+        It is MAY where all of the name stands, and only a running shell can tell.
         """
         wanted = [name.split() for name in names]
-        answers = [
-            (is_call_of(words, one), words) for words in self.started for one in wanted
-        ]
-        if any(is_call for is_call, _ in answers):
-            return True
-        unclear = [written(words) for is_call, words in answers if is_call is None]
-        unclear += [
-            written(words)
-            for words in self.perhaps
-            if any(is_call_of(words, one) is not False for one in wanted)
-        ]
-        unclear += [
-            origin
-            for text, origin in self.opaque
-            if text is None or any(one[0] in _plain(text) for one in wanted)
-        ]
-        return self._may(unclear)
+        said = [one for one in wanted if holds(self.whole, one)]
+        return self._answer(wanted, self.problems if said else [])
 
     def hides(self, names: Sequence[str]) -> Any:
         """The same of programs whose names do not stand in the command's text."""
-        wanted = [name.split() for name in names]
+        return self._answer([name.split() for name in names], self.problems)
+
+    def _answer(self, wanted: list[list[str]], problems: list[str]) -> Any:
+        """MAY, if a command is unclear or something cannot be read."""
         if any(is_call_of(words, one) for words in self.started for one in wanted):
             return True
+        loose = _values(" ".join(self.loose))
         unclear = [
             written(words)
             for words in (*self.started, *self.perhaps)
-            if any(_could_be(words, one) for one in wanted)
+            if any(_may_be(words, one, loose) for one in wanted)
         ]
-        return self._may([*unclear, *self.hidden])
-
-    def _may(self, unclear: list[str]) -> Any:
-        """MAY, if a command is unclear or something cannot be read."""
-        why = [f"it cannot be read: {one}" for one in self.problems]
+        unclear += [
+            origin
+            for words, origin in self.foreign
+            if any(_stands_among(words, one) for one in wanted)
+        ]
+        unclear += [
+            origin
+            for text, is_known, origin in self.opaque
+            if any(
+                holds(text if is_known else f"{_values(text)} {loose}", one)
+                for one in wanted
+            )
+        ]
+        printed = " ".join([loose, *self.bodies])
+        if self.fed and any(holds(printed, one) for one in wanted):
+            unclear += self.fed
+        why = [f"it cannot be read: {one}" for one in problems]
         why += [
             f"what `{_shortened(one)}` runs cannot be told from its text"
-            for one in unclear
+            for one in (*unclear, *self.hidden)
         ]
         if not why:
             return False
@@ -103,11 +120,11 @@ class Reading:
 
     def words(self) -> Any:
         """Every word of every program that is started; MAY if some cannot be read."""
-        if self.problems or any(text is None for text, _ in self.opaque):
+        if self.problems or not all(is_known for _, is_known, _ in self.opaque):
             return MAY
         all_words = [*self.started, *self.perhaps]
         return [
-            one.raw if UNKNOWN in one and isinstance(one, Word) else one
+            raw_of(one) if UNKNOWN in one else one
             for words in all_words
             for one in words
         ]
@@ -124,8 +141,12 @@ def is_call_of(words: Sequence[str], wanted: Sequence[str]) -> bool | None:
         name, rest = wanted[0], [wanted[1], *rest]
     if wanted[0] not in {name, words[0]}:
         return False
-    if name == "git" and any("alias." in word.lower() for word in rest):
-        return None
+    if name == "git" and len(wanted) > 1:
+        aliases = [word for word in rest if "alias." in word.lower()]
+        if aliases and (
+            UNKNOWN in "".join(aliases) or holds(" ".join(rest), wanted[1:])
+        ):
+            return None
     key = name
     for one in wanted[1:]:
         place = next_operand(rest, GLOBALS.get(key, frozenset()))
@@ -139,11 +160,13 @@ def is_call_of(words: Sequence[str], wanted: Sequence[str]) -> bool | None:
     return True
 
 
-def _could_be(words: Sequence[str], wanted: Sequence[str]) -> bool:
-    """Whether a program can be what a name means, as far as its text tells."""
+def _may_be(words: Sequence[str], wanted: Sequence[str], loose: str) -> bool:
+    """Whether a command is what a name means, or can be as far as its text tells."""
     is_call = is_call_of(words, wanted)
     if is_call is not None or program(words[0]) is not None:
         return is_call is not False
+    if holds(f"{_values(written(words))} {loose}", wanted):
+        return True
     glob = _OPEN.sub("*", words[0].rpartition("/")[2])
     if not matches(wanted[0], glob):
         return False
@@ -154,15 +177,25 @@ def _could_be(words: Sequence[str], wanted: Sequence[str]) -> bool:
     return len(wanted) > 1 and rest is True
 
 
+def _values(text: str) -> str:
+    """What expansions stand for apart from their names: `${X:-pytest}`."""
+    return _DEFAULT.sub(" ", text)
+
+
+def _stands_among(words: Sequence[str], wanted: Sequence[str]) -> bool:
+    """Whether a name begins somewhere among the arguments of a program."""
+    return any(
+        is_call_of(words[at : at + _MOST_WORDS], wanted)
+        if program(word) == wanted[0] or word == wanted[0]
+        else _TEXT.search(word) and holds(word, wanted)
+        for at, word in enumerate(words)
+    )
+
+
 def _has_braces(word: str) -> bool:
     """Whether a shell makes more words of one: `{push,}`."""
-    raw = word.raw if isinstance(word, Word) else ""
-    return re.search(r"\{[^}]*(?:,|\.\.)", CLOSED.sub("", raw)) is not None
+    return re.search(r"\{[^{}]*(?:,|\.\.)", CLOSED.sub("", raw_of(word))) is not None
 
 
 def _shortened(text: str) -> str:
     return text if len(text) <= _MAX_SHOWN else f"{text[: _MAX_SHOWN - 1]}…"
-
-
-def _plain(text: str) -> str:
-    return re.sub(r"[\\'\"\n]", "", text)

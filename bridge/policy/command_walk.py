@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import re
 
-from bridge.policy.bash_parser import UNKNOWN, Unreadable, text_of, word
-from bridge.policy.here_documents import here_document
+from bridge.policy.bash_parser import UNKNOWN, text_of, word
+from bridge.policy.shell_lexer import STRING
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
         """Takes what is found in a tree."""
 
         found: Reading
+        bodies: dict[str, tuple[str, list[str]]]
 
         def text(
             self, text: str, *, stdin: Any, is_sure: bool, depth: int, origin: str = ""
@@ -36,15 +37,14 @@ if TYPE_CHECKING:
 
 
 _REDIRECTS = frozenset({"file_redirect", "heredoc_redirect", "herestring_redirect"})
+# They evaluate a name once more: `unset 'a[$(x)]'`.
+_EVALUATING = frozenset({"declaration_command", "unset_command", "test_command"})
+_SUBSCRIPT = re.compile(r"'[^'\[]*\[[^']*[$`]")
+_READING = frozenset({"<", "<&", "<>"})
 # Text that may hold backticks which the parser does not look for.
 _TEXTS = frozenset({"word", "regex", "string_content"})
 _BACKTICKS = re.compile(r"\\.|(`(?:[^`\\]|\\.)*`)", re.S)
 _NAMES = re.compile(r"[^\s;|&()'\"$`]+")
-_ARGUMENTS = frozenset({
-    "word", "string", "raw_string", "ansi_c_string", "concatenation", "number",
-    "simple_expansion", "expansion", "command_substitution", "arithmetic_expansion",
-    "process_substitution", "translated_string",
-})  # fmt: skip
 _COMPOUNDS = frozenset({"pipeline", "list", "negated_command", "redirected_statement"})
 _OTHER_INPUT = frozenset({"command_substitution", "process_substitution"})
 
@@ -56,8 +56,10 @@ class Walk:
         self.reader = reader
         self.source = source
         self.depth = depth
-        # Functions: where defined, whether everything after that sees it, body.
-        self.functions: dict[str, list[tuple[int, bool, Node]]] = {}
+        # The bodies of functions.
+        self.functions: dict[str, list[Node]] = {}
+        # Where the first of those stands that everything after it sees.
+        self.hides_from: dict[str, int] = {}
         self.commands: list[tuple[list[str], int, Any]] = []
         # Then a function may be gone again.
         self.has_unset = False
@@ -73,7 +75,7 @@ class Walk:
             commands, self.commands = self.commands, []
             for words, at, given in commands:
                 self.one(words, at, given, is_sure=is_certain)
-            ran = {words[0] for words, _, _ in commands}
+            ran = {words[0] for words, _, _ in commands} & self.functions.keys()
             # Named but not called: by `trap`, `export -f`, another shell.
             said = {
                 name
@@ -81,23 +83,19 @@ class Walk:
                 for one in words[1:]
                 for name in _NAMES.findall(one)
             }
-            named = [one for one in self.functions if one in ran or one in said]
-            for name in named:
-                if name not in done:
-                    is_certain = is_certain and name in ran
-                    for _, _, body in self.functions[name]:
-                        self.walk(body, None)
-            done.update(named)
+            named = (ran | (said & self.functions.keys())) - done
+            for name in sorted(named):
+                is_certain = is_certain and name in ran
+                for body in self.functions[name]:
+                    self.walk(body, None)
+            done |= named
 
     def one(self, words: list[str], at: int, stdin: Any, *, is_sure: bool) -> None:
         """A command of the text, which a function may hide."""
-        named = self.functions.get(words[0], [])
-        is_hidden = any(is_seen and place < at for place, is_seen, _ in named)
-        if is_hidden and not self.has_unset:
+        if self.hides_from.get(words[0], at) < at and not self.has_unset:
             return
-        self.reader.command(
-            words, stdin=stdin, is_sure=is_sure and not named, depth=self.depth
-        )
+        is_sure = is_sure and words[0] not in self.functions
+        self.reader.command(words, stdin=stdin, is_sure=is_sure, depth=self.depth)
 
     def walk(self, root: Node, stdin: Any) -> None:
         """Collect commands and functions, in the order of the text."""
@@ -128,16 +126,31 @@ class Walk:
     def note(self, node: Node) -> None:
         """What a node says beside the commands inside it."""
         kind = node.type
+        self.has_unset |= kind == "unset_command"
         if kind in _TEXTS:
             self.hidden(node)
-        elif kind == "unset_command":
-            self.has_unset = True
         elif kind == "variable_assignment":
             value = word(node.children[-1], self.source)
             name = text_of(node.children[0], self.source)
             self.reader.found.assigned([f"{name}={value}"])
+            self.reader.found.loose.append(value.raw)
+        elif kind == "for_statement":
+            words = node.children_by_field_name("value")
+            self.reader.found.loose += [word(one, self.source).raw for one in words]
+        elif kind in _EVALUATING:
+            raw = word(node, self.source).raw
+            if _SUBSCRIPT.search(raw):
+                self.reader.found.opaque.append((raw, True, raw))
+        elif kind == "expansion" and self.source.endswith(b"@P}", 0, node.end_byte):
+            # As a prompt: commands in the value are run.
+            self.reader.found.opaque.append(("", False, word(node, self.source).raw))
         elif kind == "heredoc_redirect":
-            self.filled_in(node)
+            self.reader.found.problems.append("a here-document is not read right")
+        elif kind == "file_redirect":
+            for command in self.body_of(node)[1]:
+                self.reader.text(
+                    command, stdin=None, is_sure=True, depth=self.depth + 1
+                )
 
     def children_of(self, node: Node, given: Any, inner: Any) -> list[tuple[Node, Any]]:
         """What to look at inside a node, each with its input.
@@ -146,6 +159,13 @@ class Walk:
         """
         found: list[tuple[Node, Any]] = []
         is_piped = False
+        if node.type == "pipeline":
+            # What it prints is the text of another one.
+            self.reader.found.loose += [
+                word(one, self.source).raw
+                for one in node.children[:-1]
+                if one.type in {"command", "redirected_statement"}
+            ]
         for child in node.children:
             its = inner
             if node.type == "redirected_statement" and child.type in _REDIRECTS:
@@ -156,7 +176,7 @@ class Walk:
                 its = None
             is_piped = is_piped or child.type in {"|", "|&"}
             is_text = child.type in _TEXTS
-            if child.type != "heredoc_body" and (child.child_count or is_text):
+            if child.child_count or is_text:
                 found.append((child, its))
         return found
 
@@ -166,8 +186,9 @@ class Walk:
         body = node.child_by_field_name("body")
         if name is not None and body is not None:
             text = text_of(name, self.source)
-            known = self.functions.setdefault(text, [])
-            known.append((node.start_byte, not is_inner, body))
+            self.functions.setdefault(text, []).append(body)
+            if not is_inner:
+                self.hides_from.setdefault(text, node.start_byte)
 
     def simple(self, node: Node, stdin: Any) -> None:
         """Note a command with its words."""
@@ -181,21 +202,13 @@ class Walk:
         command = node.children[0]
         found: list[str] = []
         for redirect in node.children:
-            inside = [one for one in redirect.children if one.is_named]
             if redirect.type == "file_redirect":
-                inside = [one for one in inside if one.type != "file_descriptor"][1:]
-            elif redirect.type == "heredoc_redirect":
-                inside = [one for one in inside if one.type in _ARGUMENTS]
-            else:
-                continue
-            found += [word(one, self.source) for one in inside]
+                inside = _destinations(redirect)[1:]
+                found += [word(one, self.source) for one in inside]
         while command.type in _COMPOUNDS and command.children:
             # `a | env >out pytest`: it is the last command's redirection.
             last = command.type != "redirected_statement"
             command = command.children[-1 if last else 0]
-        if any(one.startswith("\n") for one in found):
-            # Here the text began with what the parser took for a word.
-            self.reader.found.problems.append("a here-document is not read right")
         if command.type == "command":
             self.after[command.id] = [*self.after.get(command.id, ()), *found]
         elif found and command.type in _REDIRECTS and "=" not in found[0]:
@@ -228,36 +241,27 @@ class Walk:
             if found[1]:
                 self.backticks(found[1], node)
 
-    def filled_in(self, node: Node) -> None:
-        """The commands that a shell runs to fill in a here-document."""
-        for command in self.body_of(node)[1]:
-            self.reader.text(command, stdin=None, is_sure=True, depth=self.depth + 1)
-
-    def body_of(self, node: Node) -> tuple[str, list[str]]:
+    def body_of(self, redirect: Node) -> tuple[str | None, list[str]]:
         """A here-document's text, and the commands that a shell runs to fill it in."""
-        parts = {child.type: text_of(child, self.source) for child in node.children}
-        start, body = parts.get("heredoc_start", ""), parts.get("heredoc_body", "")
-        # `<<A; ls` is taken for one word, and `<<é` ends at any letter.
-        if re.search(r"[;|&()<>]|[^\0-\x7f]", start):
-            self.reader.found.problems.append("a here-document is not read right")
-        if re.search(r"['\"\\]", start):
-            return body, []
-        try:
-            return here_document(body)
-        except Unreadable as error:
-            self.reader.found.problems.append(str(error))
-            return "", []
+        mark = [word(one, self.source) for one in _destinations(redirect)[:1]]
+        if mark and mark[0].startswith(STRING):
+            return mark[0][1:], []
+        return self.reader.bodies.get(mark[0] if mark else "", (None, []))
 
     def input_of(self, node: Node, stdin: Any) -> Any:
         """What a command reads: a here-document's text, or UNKNOWN from a pipe."""
         for child in node.children:
-            if child.type == "herestring_redirect":
-                stdin = word(child.children[-1], self.source)
-            elif child.type == "heredoc_redirect":
+            kinds = {one.type for one in child.children}
+            if child.type != "file_redirect" or kinds.isdisjoint(_READING):
+                continue
+            if "process_substitution" in kinds:
+                stdin = UNKNOWN
+            else:
                 stdin = self.body_of(child)[0]
-            elif child.type == "file_redirect":
-                if any(one.type == "process_substitution" for one in child.children):
-                    stdin = UNKNOWN
-                elif any(one.type == "<" for one in child.children):
-                    stdin = None
         return stdin
+
+
+def _destinations(redirect: Node) -> list[Node]:
+    """What stands behind the sign of a redirection: a file, and perhaps more words."""
+    inside = [one for one in redirect.children if one.is_named]
+    return [one for one in inside if one.type != "file_descriptor"]

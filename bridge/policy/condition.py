@@ -66,8 +66,7 @@ class ForeignCommand(str):
 
     def names(self, text: str) -> bool:
         """Whether all words of a text stand in it, in upper or lower case."""
-        plain = _unquoted(self, escape="`").lower()
-        return all(word in plain for word in text.lower().split())
+        return holds(_unquoted(self, escape="`").lower(), text.lower().split())
 
 
 class ConditionError(Exception):
@@ -329,6 +328,25 @@ def stands_in(command: str, wanted: Iterable[str]) -> bool:
     """Whether any of these words stands in a command, quotes aside."""
     plain = _unquoted(command)
     return any(word in command or _unquoted(word) in plain for word in wanted)
+
+
+def holds(text: str, wanted: Iterable[str]) -> bool:
+    """Whether all words of a name stand in a text in their order, quotes aside.
+
+    Each is a whole word: `.git`, `git-lfs` and `github` are others than `git`.
+    """
+    import re
+
+    plain = _unquoted(text)
+    at, dot = 0, "."
+    for word in wanted:
+        pattern = rf"(?<![\w{dot}-]){re.escape(word)}(?:\.exe)?(?![\w{dot}-])"
+        found = re.compile(pattern).search(plain, at)
+        if found is None:
+            return False
+        # A method may be what is left: `git.push()`.
+        at, dot = found.end(), ""
+    return True
 
 
 def _unquoted(text: str, escape: str = "\\") -> str:

@@ -83,10 +83,12 @@ def what_it_lets(rule: Rule) -> str | None:
         return "every command: all that you can do yourself"
     program = _program(rule.spec)
     own = f", and {_OWN}" if _runs_own(rule.spec) else ""
-    if isinstance(read_named(rule.spec), NamedOptions):
+    if isinstance(named := read_named(rule.spec), NamedOptions):
         words = rule.spec.partition(" [")[0].split()
         if program in _CONFIGURED and "--isolated" not in words:
             own += ", and what the project's configuration says"
+        if named.variables:
+            own += f", and whatever {', '.join(named.variables)} can make of it"
         return f"only the options named, inside the project{own}"
     if "*" not in rule.spec:
         return f"this command alone{own}"

@@ -197,7 +197,7 @@ def _looks(part: str, sight: Sight) -> bool:
         rules += [*_GIT_NAME_RULES, *(_GIT_CHANGE_RULES if sight.is_whole else ())]
     return any(
         is_about(rule, part)
-        and why_not_covered(rule, part, sight.may_read) is None
+        and why_not_covered(rule, part, sight.may_read, writes=False) is None
         and all(map(sight.may_search, _searched(rule, part)))
         for rule in rules
     )

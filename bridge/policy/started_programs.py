@@ -18,13 +18,24 @@ import re
 from bridge.policy.bash_parser import MAX_LENGTH, UNKNOWN, Unreadable, written
 from bridge.policy.command_reading import Reading
 from bridge.policy.command_walk import Walk
-from bridge.policy.wrappers import Argv, Opaque, Script, program, reads_settings, unwrap
+from bridge.policy.here_documents import here_document
+from bridge.policy.shell_lexer import prepared
+from bridge.policy.wrappers import (
+    Argv,
+    Foreign,
+    Opaque,
+    Script,
+    program,
+    reads_settings,
+    unwrap,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
     from bridge.policy.bash_parser import BashParser
+    from bridge.policy.shell_lexer import Prepared
     from bridge.policy.wrappers import Started
 
 # How deeply shells may start shells, and how many texts may be read for one command.
@@ -32,22 +43,26 @@ _MAX_DEPTH = 8
 _MAX_TEXTS = 200
 _MAX_SIZE = 3 * MAX_LENGTH
 _MAX_WRAPPERS = 30
+# What they read becomes the value of a variable.
+_READING = frozenset({"read", "readarray", "mapfile"})
 
 
 def read(command: str, parser: BashParser) -> Reading:
     """Find out what a command would start; never raises."""
     parser.begin()
-    reader = _Reader(parser)
+    reader = _Reader(parser, command)
     reader.text(command, stdin=None, is_sure=True, depth=0)
     return reader.found
 
 
 class _Reader:
-    def __init__(self, parser: BashParser) -> None:
+    def __init__(self, parser: BashParser, whole: str) -> None:
         self.parser = parser
-        self.found = Reading()
+        self.found = Reading(whole)
         self.texts = 0
         self.size = 0
+        # The text of each here-document, and the commands that fill it in.
+        self.bodies: dict[str, tuple[str, list[str]]] = {}
 
     def text(
         self, text: str, *, stdin: Any, is_sure: bool, depth: int, origin: str = ""
@@ -55,7 +70,7 @@ class _Reader:
         """Read what a shell reads; `origin` is the command that gives it to one."""
         if UNKNOWN in text and depth:
             # An expansion in it can hold any command.
-            self.found.opaque.append((None, origin))
+            self.found.opaque.append((f"{text} {origin}", False, origin))
             if re.search(r"\w", text) is None:
                 self.found.hidden.append(origin)
             text = text.replace(UNKNOWN, "${_}")
@@ -65,8 +80,12 @@ class _Reader:
         if depth and (depth > _MAX_DEPTH or is_too_much):
             self.found.problems.append("too many shells inside one another")
             return
+        ready = prepared(text, len(self.bodies)) if len(text) <= MAX_LENGTH else None
+        if ready is not None:
+            self.take(ready)
+            text = ready.text
         try:
-            root, source = self.parser.parse(text)
+            root, source = self.parser.parse(text, ready.seen if ready else None)
         except Unreadable as error:
             self.found.problems.append(str(error))
             return
@@ -78,14 +97,33 @@ class _Reader:
             joined = re.sub(r"\\\n", "", text)
             self.text(joined, stdin=stdin, is_sure=False, depth=depth)
 
+    def take(self, ready: Prepared) -> None:
+        """Note the here-documents of a text."""
+        if ready.is_odd:
+            self.found.problems.append("a here-document does not end")
+        for mark, (body, is_quoted) in ready.bodies.items():
+            self.found.bodies.append(body)
+            try:
+                self.bodies[mark] = (body, []) if is_quoted else here_document(body)
+            except Unreadable as error:
+                self.bodies[mark] = "", []
+                self.found.problems.append(str(error))
+
     def command(
         self, words: list[str], *, stdin: Any, is_sure: bool, depth: int
     ) -> None:
         """Note a program, and all that it starts in turn."""
+        outermost = ""
         for _ in range(_MAX_WRAPPERS):
             origin = written(words)
-            if program(words[0]) is None:
-                self.found.opaque.append((None, origin))
+            outermost = outermost or origin
+            name = program(words[0])
+            if name is None:
+                self.found.opaque.append((origin, False, origin))
+                # `find . -name pytest -exec {} ';'`
+                self.found.loose += [outermost] if outermost != origin else []
+            elif name == "set" or (name in _READING and stdin):
+                self.found.loose.append(f"{origin} {stdin or ''}")
             (self.found.started if is_sure else self.found.perhaps).append(words)
             self.found.assigned(words[1:])
             if " " in words[0]:
@@ -114,6 +152,13 @@ class _Reader:
         depth: int,
     ) -> None:
         """Read what a wrapper starts. `stdin`: its text, None, or UNKNOWN."""
+        if isinstance(one, Foreign):
+            self.found.foreign.append((one.words, origin))
+            if stdin == UNKNOWN:
+                self.found.fed.append(origin)
+            elif stdin:
+                self.found.opaque.append((stdin, True, origin))
+            return
         if isinstance(one, Argv):
             if one.words:
                 self.command(one.words, stdin=stdin, is_sure=is_sure, depth=depth)
@@ -131,4 +176,5 @@ class _Reader:
             )
         else:
             is_known = text is not None and UNKNOWN not in text
-            self.found.opaque.append((text if is_known else None, origin))
+            said = text if is_known else f"{text or ''} {origin}"
+            self.found.opaque.append((said, is_known, origin))

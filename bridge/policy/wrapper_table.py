@@ -63,8 +63,29 @@ WRAPPERS = {
     **_rows(
         "nohup, setsid, unbuffer, firejail, valgrind, builtin, busybox, runpy, "
         "git bisect run, poetry run, pipenv run, rye run, bun run, yarn run, "
-        "bundle exec, rbenv exec, pyenv exec, asdf exec", _RUN,
+        "bundle exec, rbenv exec, pyenv exec, asdf exec, rtk, chronic, fakeroot, "
+        "eatmydata, dumb-init, tini, catchsegv, ddtrace-run, heaptrack, torsocks, "
+        "tsocks, opentelemetry-instrument, git for-each-repo", _RUN,
     ),
+    **_rows(
+        "dotenvx run, infisical run, chamber exec, teller run, opam exec, stack exec, "
+        "cabal exec, aws-vault exec", Wrapper(is_dashed=True),
+    ),
+    # Of Python: a module, or a file that is a program.
+    **_rows(
+        "memray run, slipcover, scalene, viztracer, pyinstrument, kernprof, "
+        "accelerate launch, torchrun",
+        Wrapper(
+            "-o --output --outfile -r --renderer --out --source --omit --nnodes "
+            "--nproc_per_node --nproc-per-node --num_processes", modules="-m --module",
+        ),
+    ),
+    **_rows("py-spy record, py-spy top", Wrapper("-o -f -d -r", none="-p --pid")),
+    **_rows(
+        "mpirun, mpiexec, srun",
+        Wrapper("-n -np -N -c -H -p -t -J -A -w -x --host --hostfile --map-by"),
+    ),
+    **_rows("cross-env, cross-env-shell", Wrapper(sets=True)),
     **_rows(
         "uvx, uv tool run, npx, bunx, bun x, npm exec, npm x, pnpm exec, pnpm dlx, "
         "yarn exec, yarn dlx", _PACKAGE,
@@ -110,7 +131,7 @@ WRAPPERS = {
     "faketime": Wrapper("-f", skip=1),
     "perf record": Wrapper("-e -F -o -g -p -t -C -c --call-graph"),
     "perf stat": Wrapper("-e -o -r -p -t -I"),
-    "gdb": Wrapper("-ex -x -iex", is_dashed=False, none="-p --pid"),
+    "gdb": Wrapper("-x", codes="-ex -iex -eval-command", none="-p --pid"),
     "flock": Wrapper(
         "-w --wait --timeout -E --conflict-exit-code", skip=1, scripts="-c --command"
     ),
@@ -164,6 +185,10 @@ WRAPPERS = {
     "cProfile": Wrapper("-o -s", modules="-m"),
     "trace": Wrapper(modules="--module"),
     "ipython": Wrapper(modules="-m", codes="-c"),
+    **_rows(
+        "yarn add, yarn remove, yarn why, yarn upgrade, pnpm add, pnpm remove, "
+        "pnpm why, pnpm update", Wrapper(skip=99),
+    ),
     "yarn": Wrapper("--cwd"),
     "pnpm": Wrapper("--prefix -C --dir -F --filter"),
     "direnv exec": Wrapper(skip=1),
@@ -180,29 +205,54 @@ WRAPPERS = {
     "ruby": Wrapper("-I -r", codes="-e"),
     "perl": Wrapper("-I -M -m", codes="-e -E"),
     "php": Wrapper("-d -c -f", codes="-r"),
-    "awk": Wrapper("-F -v", codes="-e --source", skip=99),
-    "tar": Wrapper(
-        codes="-I --use-compress-program --to-command --checkpoint-action "
-        "--rsh-command", skip=99,
-    ),
     "trap": Wrapper(is_script=True),
 }  # fmt: skip
 
 # What these start may be elsewhere, or later; their arguments say it in some way, or
 # what they read.
 ELSEWHERE = frozenset({
-    "ssh", "tmux", "screen", "docker run", "docker exec", "docker compose run",
-    "docker compose exec", "docker-compose run", "docker-compose exec", "podman run",
-    "podman exec", "kubectl exec", "kubectl run", "cmd", "cmd.exe", "powershell",
-    "powershell.exe", "pwsh", "wsl", "osascript", "at", "batch", "crontab", "vagrant",
-    "runuser", "setpriv", "setarch", "linux32", "linux64", "fakeroot", "tini",
-    "dumb-init", "gosu", "eatmydata", "prlimit", "numactl", "bwrap", "rlwrap",
-    "chronic", "cpulimit", "proxychains", "proxychains4", "chpst", "nodemon",
-    "watchexec", "ed", "ex", "vi", "vim", "nvim", "emacs", "sqlite3", "lua",
-    "deno eval", "timeit", "torsocks", "torify", "su-exec", "s6-setuidgid", "reflex",
-    "catchsegv", "winpty", "toolbox run", "distrobox enter", "guix shell", "nix run",
-    "devbox run", "corepack", "yarn workspace", "lerna exec",
+    "docker run", "docker exec", "docker compose run", "docker compose exec",
+    "docker-compose run", "docker-compose exec", "podman run", "podman exec",
+    "kubectl exec", "kubectl run", "gcloud compute ssh", "vagrant ssh", "nix run",
+    "deno eval", "bun exec", "yarn workspace", "cargo watch", "cargo exec", "mix run",
+    "flatpak run", "ip netns exec", "meson devenv", "gh codespace ssh", "corepack",
 })  # fmt: skip
+# What these start by an option: its value, or what follows.
+OPTIONS = {
+    name: _options(options)
+    for names, options in {
+        "tar": "-I -F --use-compress-program --to-command --checkpoint-action "
+        "--rsh-command --rmt-command --info-script --new-volume-script",
+        "rsync": "-e --rsh --rsync-path",
+        "scp, sftp": "-S -o",
+        "sort": "--compress-program",
+        "split": "--filter",
+        "rg": "--pre",
+        "fzf": "--bind --preview",
+        "man": "-P --pager",
+        "less": "+!",
+        "zip": "-TT --unzip-command",
+        "wget": "--use-askpass",
+        "cpio": "--rsh-command",
+        "nc, ncat": "-e -c --exec --sh-exec",
+        "make, gmake": "-E --eval",
+        "just": "-c --command",
+        "cmake": "-E",
+        "ctest": "--test-command",
+        "bun": "-e -p --eval --print",
+        "swift, mix": "-e",
+        "complete, mapfile, readarray": "-C",
+        "git grep": "-O --open-files-in-pager",
+        "git clone": "-u -c --upload-pack --config",
+        "git fetch, git pull, git ls-remote": "--upload-pack",
+        "git archive": "--exec",
+        "git difftool": "-x --extcmd",
+        "git send-email": "--smtp-server --sendmail-cmd --to-cmd --cc-cmd",
+        "git filter-branch": "--setup --env-filter --tree-filter --index-filter "
+        "--parent-filter --msg-filter --commit-filter --tag-name-filter",
+    }.items()
+    for name in names.split(", ")
+}  # fmt: skip
 # Options that take a value and stand before the subcommand.
 GLOBALS = {
     "git": _options(

@@ -6,6 +6,8 @@
     [Script]    text for a shell: `bash -c 'cd x && pytest'`
     [Opaque]    text for something else (`python -c`), or nothing that is known
                 (`$CMD`): what it starts cannot be told
+    [Foreign]   arguments of a program that nothing is known about, or of one that
+                starts them elsewhere: any of them may be what it starts
 
 `wrapper_table` says how the arguments of each program are to be read.
 """
@@ -14,13 +16,22 @@ from __future__ import annotations
 
 import re
 from collections import namedtuple
+from itertools import pairwise
 
-from bridge.policy.bash_parser import UNKNOWN, Word, written
-from bridge.policy.wrapper_table import ELSEWHERE, GLOBALS, PYTHON, WRAPPERS, Wrapper
+from bridge.policy.bash_parser import MAX_RAW, UNKNOWN, raw_of, written
+from bridge.policy.plain_programs import PLAIN
+from bridge.policy.wrapper_table import (
+    ELSEWHERE,
+    GLOBALS,
+    OPTIONS,
+    PYTHON,
+    WRAPPERS,
+    Wrapper,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     Words = list[str]
 
@@ -33,7 +44,11 @@ Script = namedtuple("Script", "text")  # noqa: PYI024 - typing costs time
 Opaque = namedtuple("Opaque", "text")  # noqa: PYI024 - typing costs time
 # What comes in by standard input is read: by a shell, or by something else.
 Stdin = namedtuple("Stdin", "is_shell")  # noqa: PYI024 - typing costs time
-Started = Argv | Script | Opaque | Stdin
+# What may be started by any of its words, and by what comes in.
+Foreign = namedtuple("Foreign", "words")  # noqa: PYI024 - typing costs time
+Started = Argv | Script | Opaque | Stdin | Foreign
+# No long option is shorter: `--x`.
+_SHORT = 3
 _NO_OPTIONS: frozenset[str] = frozenset()
 _SHELLS = frozenset({
     "bash", "sh", "zsh", "dash", "ksh", "ash", "mksh", "fish", "rbash",
@@ -45,9 +60,8 @@ _SIGNS = frozenset({"[", "{", "}", "!"})
 _STDIN = frozenset({"-", "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0"})
 _PYTHONS = re.compile(r"(?:python|pypy|pythonw|py)[\d.]*t?(?:\.exe)?")
 # In these nothing is a pattern.
-CLOSED = re.compile(r"\$\{[^}]*\}|'[^']*'|\"(?:[^\"\\]|\\.)*\"|\\.", re.S)
+CLOSED = re.compile(r"\$\{[^{}]*\}|'[^']*'|\"(?:[^\"\\]|\\.)*\"|\\.", re.S)
 _ASSIGNMENT = re.compile(r"[^=\s]+=")
-_GIT_SETTING = re.compile(r"(?:-c)?\w+\.[\w.-]+=")
 # What prints settings for the shell that started it, as its manual says to use it:
 # `eval "$(ssh-agent -s)"`, `source <(kubectl completion bash)`.
 _SETTINGS = re.compile(
@@ -62,11 +76,23 @@ _SETTINGS = re.compile(
     """,
     re.X,
 )
-# Code that starts other programs.
-_STARTS = {
-    **dict.fromkeys(("awk", "gawk", "mawk", "nawk"), re.compile(r"system|\|")),
-    "sed": re.compile(r"(?:^|[\d$,;/{])\s*e\b"),
+# Code that starts other programs, and names that some builtins evaluate once more:
+# `printf -v 'a[$(x)]'`, `git -c core.pager=x`.
+_STARTS: dict[str, Callable[[str], object]] = {
+    **dict.fromkeys(("awk", "gawk", "mawk", "nawk"), re.compile(r"system|\|").search),
+    "sed": re.compile(r"(?:^|[\d$,;/{])\s*e\b").search,
+    "git": re.compile(r"(?:-c)?\w+\.[\w.-]+=").match,
+    **dict.fromkeys(
+        ("printf", "read", "test", "[", "let", "mapfile", "readarray"),
+        lambda word: "[" in word and ("$" in word or "`" in word),
+    ),
 }
+# They are told what to start by a file, from `-f -`, too.
+_RECIPES = frozenset({
+    "make", "gmake", "just", "ninja", "awk", "gawk", "mawk", "nawk", "sed",
+})  # fmt: skip
+_FILE_OPTION = re.compile(r"-\w*f|-x|--(?:file|makefile|justfile)")
+_FROM_STDIN = frozenset({"-f-", "--file=-", "--makefile=-", "--justfile=-"})
 # Tests and listings at the end of a `find`: everything else ends an -exec.
 _FIND = frozenset({"-exec", "-execdir", "-ok", "-okdir"})
 _FD = frozenset({"-x", "--exec", "-X", "--exec-batch"})
@@ -80,7 +106,9 @@ def program(word: str) -> str | None:
     name = word.replace("\\", "/").rpartition("/")[2]
     if UNKNOWN in name or not name:
         return None
-    raw = word.raw if isinstance(word, Word) else word
+    raw = raw_of(word)
+    if len(raw) >= MAX_RAW:
+        return None
     raw = CLOSED.sub("", raw)
     # A pattern, or braces: the shell puts something else there.
     return None if re.search(r"[*?\[{]", raw) and name not in _SIGNS else name
@@ -101,7 +129,7 @@ def unwrap(words: Words) -> list[Started]:
     if name in _SOURCES:
         return [_sourced(rest)] if rest else []
     if _PYTHONS.fullmatch(name):
-        return _unwrapped(PYTHON, rest) or [Stdin(is_shell=False)]
+        return _unwrapped(PYTHON, rest) or [Foreign([])]
     if name == "find":
         return _each_exec(rest, _FIND, ends={";", "+"})
     if name in {"fd", "fdfind"}:
@@ -110,40 +138,68 @@ def unwrap(words: Words) -> list[Started]:
         return [Argv(rest[1:])]
     if name == "alias":
         return [Script(one.partition("=")[2]) for one in rest if "=" in one]
-    if starts := _STARTS.get(name):
-        return [Opaque(word) for word in rest if starts.search(word)]
-    settings: list[Started] = []
-    if name == "git":
-        # `-c core.pager=x`
-        settings = [Opaque(word) for word in rest if _GIT_SETTING.match(word)]
-    return [*settings, *_by_table(name, rest)]
+    return [*_code(name, rest), *_by_table(name, rest)]
+
+
+def _code(name: str, rest: Words) -> list[Started]:
+    """The arguments that are code, and code that comes in."""
+    is_code = _STARTS.get(name)
+    found: list[Started] = [Opaque(word) for word in rest if is_code and is_code(word)]
+    reads = name in _RECIPES and any(
+        word in _FROM_STDIN or (word in _STDIN and _FILE_OPTION.fullmatch(before))
+        for before, word in pairwise(["", *rest])
+    )
+    return [*found, Foreign([])] if reads else found
 
 
 def _by_table(name: str, rest: Words) -> list[Started]:
     key, arguments = name, rest
     # `git -C x bisect run`: up to three words name the wrapper.
     found: tuple[str, Words] | None = None
-    for _ in range(3):
+    given: list[Started] = []
+    for _ in range(4):
         if key in WRAPPERS or key in ELSEWHERE:
             found = key, arguments
+        given += _of_options(OPTIONS.get(key, _NO_OPTIONS), arguments)
         place = next_operand(arguments, GLOBALS.get(key, _NO_OPTIONS))
         if place is None:
             break
         key, arguments = f"{key} {arguments[place]}", arguments[place + 1 :]
-    if key in WRAPPERS or key in ELSEWHERE:
-        found = key, arguments
     if found is None:
-        return []
+        return given if name in PLAIN else [Foreign(rest)]
     key, arguments = found
     if key in ELSEWHERE:
-        return [Opaque(" ".join(arguments)), Stdin(is_shell=False)]
+        return [Foreign(arguments)]
     if key == "xargs":
         return _xargs(arguments)
     if key == "trap":
+        arguments = arguments[1:] if arguments[:1] == ["--"] else arguments
         return [Script(arguments[0])] if arguments else []
-    # Without a command, it reads them.
-    reads: list[Started] = [Stdin(is_shell=True)] if key == "parallel" else []
-    return _unwrapped(WRAPPERS[key], arguments) or reads
+    if key == "git for-each-repo":
+        place = next_operand(arguments, frozenset({"--config"}))
+        return [] if place is None else [Argv(["git", *arguments[place:]])]
+    # Without a command, it reads them, or code.
+    reads = Stdin(is_shell=True) if key == "parallel" else Foreign([])
+    return [*given, *(_unwrapped(WRAPPERS[key], arguments) or [reads])]
+
+
+def _of_options(options: frozenset[str], words: Words) -> list[Started]:
+    """What options start, also cut short (`--use-comp`): their value, and the rest."""
+    if not options:
+        return []
+    for at, word in enumerate(words):
+        name, sign, value = word.partition("=")
+        for option in options:
+            if option.startswith("--"):
+                is_it = len(name) > _SHORT and option.startswith(name)
+                value = value if sign else ""
+            else:
+                is_it, value = word.startswith(option), word[len(option) :]
+            if is_it:
+                return [
+                    Foreign([value, *words[at + 1 :]] if value else words[at + 1 :])
+                ]
+    return []
 
 
 def next_operand(words: Sequence[str], values: frozenset[str]) -> int | None:
@@ -203,7 +259,7 @@ def _of_option(
 
 
 def _of_rest(wrapper: Wrapper, rest: Words) -> list[Started]:
-    if not rest:
+    if not rest or rest[0] in _STDIN:
         return []
     if wrapper.is_script:
         return _scripts(wrapper, rest)
@@ -277,7 +333,7 @@ def _shell(words: Words) -> Started:
 
 def _is_process(word: str) -> bool:
     """Whether a file to read is what another command writes: `bash <(…)`."""
-    return isinstance(word, Word) and word.raw.startswith("<(")
+    return raw_of(word).startswith("<(")
 
 
 def _sourced(words: Words) -> Started:

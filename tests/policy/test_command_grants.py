@@ -247,6 +247,44 @@ def test_the_place_of_a_program_counts_for_an_argv():
     )
 
 
+VARIABLES = [
+    ("Bash(git log [-p] *)", "GIT_TRACE=x", False),
+    ("Bash(git log [-p GIT_TRACE=*] *)", "GIT_TRACE=x", True),
+    ("Bash(git log [GIT_TRACE=1] *)", "GIT_TRACE=1", True),
+    ("Bash(git log [GIT_TRACE=1] *)", "GIT_TRACE=/x", False),
+    ("Bash(git *)", "GIT_CONFIG_PARAMETERS=x", False),
+    ("Bash(git log)", "HOME=x", False),
+    ("Bash", "HOME=x", True),
+    ("Bash", "BRIDGE_SESSION=x", False),
+    ("Bash(git log [BRIDGE_HOME=*])", "BRIDGE_HOME=x", False),
+    ("Bash(git *)", "LC_ALL=C.UTF-8", True),
+    ("Bash(git *)", "TZ=:/etc/passwd", False),
+    ("Bash(git *)", "BASH_FUNC_x%%=() { y; }", False),
+]
+
+
+@pytest.mark.parametrize(("rule", "variable", "may"), VARIABLES)
+def test_a_variable_is_named_as_an_option_is(rule, variable, may):
+    """Most make some program another than the one that is granted."""
+    name, _, value = variable.partition("=")
+
+    said = refusal(["git", "log"], [rule], env={name: value})
+
+    assert said is None if may else f"`env` sets {name}, which can make" in said
+
+
+def test_a_cache_beside_an_operand_stays_in_the_project():
+    """`py_compile` writes through a link that an archive brought."""
+
+    def is_inside(path):
+        return path != "a/__pycache__"
+
+    rule = "Bash(python3 -I -m py_compile [] *)"
+    command = ["python3", "-I", "-m", "py_compile"]
+    assert refusal([*command, "b.py"], [rule], is_inside) is None
+    assert "'a/__pycache__'" in refusal([*command, "a/b.py"], [rule], is_inside)
+
+
 def test_a_long_argv_is_shown_in_part():
     said = refusal(["x", "y" * 10_000], ["Bash(pytest *)"])
 

@@ -3,6 +3,7 @@
 import itertools
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -98,10 +99,10 @@ HOSTILE = [
     ("find . -exec " * 9_000 + "pytest", MAY, "too many wrappers"),
     ("find . " + "-exec pytest \\; " * 7_000, True, None),
     ("alias a=pytest; " * 5_000, MAY, "too many shells"),
-    ("cat <<A\n" + "$(" * 30_000 + "\nA\n", MAY, "not the syntax"),
-    ("cat <<A\n" + deep("${", "}") + "\nA\n", MAY, "not the syntax"),
+    ("cat <<A\n" + "$(" * 30_000 + "\nA\npytest", True, "is not closed"),
+    ("cat <<A\n" + deep("${", "}") + "\nA\n", False, None),
     ("\U00015bcd\u013e\U000ebdc0{\U000fccbf; pytest", True, None),
-    ("cat <<\xe9\n\xea\n'\n\xe9\npytest #'", MAY, "not read right"),
+    ("cat <<\xe9\n\xea\n'\n\xe9\npytest #'", True, None),
     ("pytest|" * 15_000, MAY, "more than 4000 pipes"),
 ]
 
@@ -138,11 +139,25 @@ def test_what_starts_many_programs_is_written_out_once(program, monkeypatch):
     assert sum(lengths) < 2 * len(command.split())
 
 
+@pytest.mark.parametrize("piece", ["{", "${a:-", "[a-", "a=$(", "f() { f; };", "<<A "])
+def test_no_text_takes_what_follows_the_parser_long(piece):
+    """Of eight times the text it takes some eight times as long, not 64 times."""
+    took = []
+    for size in (16_000, 128_000):
+        start = time.process_time()
+        found = reading("$X " + piece * (size // len(piece)))
+        found.runs(["git push"])
+        found.hides(["git push"])
+        took.append(time.process_time() - start)
+
+    assert took[1] < 32 * took[0] + 0.5
+
+
 @pytest.mark.parametrize("text", ["a=(", "|", "<<<"])
 def test_error_text_that_takes_a_parser_long_is_given_up(text):
     """Its time is quadratic; here the clock goes on by a second at each look."""
     ticks = itertools.count()
-    command = (text * MAX_LENGTH)[:MAX_LENGTH]
+    command = ("pytest; " + text * MAX_LENGTH)[:MAX_LENGTH]
 
     found = read(command, BashParser(lambda: float(next(ticks))))
 

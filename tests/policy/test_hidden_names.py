@@ -89,6 +89,24 @@ HONEST = [
 ]  # fmt: skip
 
 
+# All hold `git`, and some `push`: none pushes, and no rule about that refuses them.
+HARMLESS = [
+    '"$PY" -m mypy . && git diff', "ssh build 'cd app && git pull'", "$EDITOR .git/x",
+    "ssh -T git@github.com", "docker exec app git log -1", "kubectl exec x -- ls .git",
+    "docker run -v $(pwd):/src alpine/git status", "python -c 'l.append(\"git\")'",
+    "python3 - <<'E' 2>&1 | tail -3\nimport git\nE", "node -e 'a.push(\"git\")'",
+    "ruby -ne 'print if /git/' x", "perl -pe 's/git/svn/'", "tmux send-keys 'git log'",
+    "awk '/git/ {print | \"sort\"}' x", "sqlite3 x \"select 'git'\"", "vim .git/config",
+    "git config alias.st status", "ls | xargs -I{} sh -c 'cd {} && git pull'",
+    "bash -s <<'E' 2>&1 | tail -5\ngit status\nE", "chronic git fetch", "rtk git log",
+    "cat <<'E' > f; ls\ngit push\nE", "cat > a <<'A' && cat > b <<'B'\ngit\nA\npush\nB",
+    "x=git-push; github $x", "tee .git/hooks/pre-push <<'E' >/dev/null\nexit 0\nE",
+    "act push -j git", "pwsh -c 'git status'", 'git commit -m "use \\`git push\\`"',
+    "git stash push; git log --grep push | head", "$PY x.py && git commit -m 'no push'",
+    "echo ${git:+a|b} && git log @{push}..", "npm run push -- $X; git status",
+]  # fmt: skip
+
+
 @pytest.mark.parametrize(("command", "wanted"), HIDDEN.items(), ids=list(HIDDEN))
 def test_a_hidden_name_is_found(command, wanted, world, tmp_path):
     assert "pytest" not in command
@@ -105,6 +123,11 @@ def test_a_hidden_name_of_more_words_is_found(command, wanted):
 @pytest.mark.parametrize("command", HONEST)
 def test_usual_commands_hide_nothing(command):
     assert answer(command, "pytest", "git push") == "no"
+
+
+@pytest.mark.parametrize("command", HARMLESS)
+def test_a_part_of_a_name_is_not_the_name(command):
+    assert answer(command, "git push") == "no"
 
 
 @pytest.mark.parametrize("command", ["ls -l", "ls *.py", *HONEST[-3:-1]])

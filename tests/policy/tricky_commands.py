@@ -42,7 +42,7 @@ NOTHING = [
     Tricky("cat > run.sh <<'EOF'\n#!/bin/sh\npytest -q\nEOF\n"),
     Tricky("cat <<< 'pytest'"),
     Tricky("echo '$(pytest)' '`ruff`'"),
-    Tricky("echo \\$(pytest", may=ALL, real=""),
+    Tricky("echo \\$(pytest", may="pytest", real=""),
     Tricky('echo "\\$(pytest)" \\`ruff\\`'),
     Tricky("f() { pytest; }"),
     Tricky("pytest() { echo hi; }; pytest"),
@@ -109,6 +109,23 @@ PLAIN = [
 ]
 
 NESTED = [
+    Tricky("cat <<'EOF' >f; ls\npytest\nEOF\n"),
+    Tricky("cat <<'A' >f && cat <<'B' 2>&1 | tail -5\npytest\nA\n$(ruff)\nB\n"),
+    Tricky(
+        "<<'A' cat; bash <<'' && cat <<B\npytest\nA\nruff\n\n$(mypy)\nB", "ruff mypy"
+    ),
+    Tricky(
+        "echo \"$(cat <<'A'\nit's \"x\nA\n) y\"; pytest # <<B\nruff\nB", "pytest ruff"
+    ),
+    Tricky(
+        "cat <<A\nx\\\nA\n$(pytest)\nA\n((1<<A)) || echo $((1<<2))\nruff\nA",
+        "pytest ruff",
+    ),
+    Tricky("cat <<A\npytest", may="pytest", real=""),
+    Tricky(
+        'x=; echo ${x:+a|b} ${x//;/|} "${x#<<A}" ${x:-$(pytest|cat)}\nruff',
+        "pytest ruff",
+    ),
     Tricky("echo $(pytest)", "pytest"),
     Tricky('echo "a $(pytest) b"', "pytest"),
     Tricky("echo `pytest`", "pytest"),
@@ -121,12 +138,7 @@ NESTED = [
     Tricky("echo ${X:-$(pytest)}", "pytest"),
     Tricky('echo "${X:=`ruff`}"', "ruff"),
     Tricky("echo $(( $(mypy) + 1 ))", "mypy"),
-    Tricky(
-        "[[ -z $(pytest) ]] && (( 0$(ruff) == 0 ))",
-        "pytest ruff",
-        "mypy",
-        "pytest ruff",
-    ),
+    Tricky("[[ -z $(pytest) ]] && (( 0$(ruff) == 0 ))", "pytest ruff"),
     Tricky("cat <<EOF\na $(pytest) `ruff`\nEOF\n", "pytest ruff"),
     Tricky("cat <<EOF\n $(pytest) ${X:-$(ruff)} \\$(mypy)\nEOF\n", "pytest ruff"),
     Tricky(
@@ -134,12 +146,7 @@ NESTED = [
     ),
     Tricky("! function g { ruff; }; g x", "ruff"),
     Tricky("cat <<EOF && ruff\npytest\nEOF\n", "ruff"),
-    Tricky(
-        "cat <<A; cat <<'B'\n$(pytest)\nA\n$(ruff)\nB\n",
-        "pytest ruff",
-        "mypy",
-        "pytest",
-    ),
+    Tricky("cat <<A; cat <<'B'\n$(pytest)\nA\n$(ruff)\nB\n", "pytest"),
     Tricky('cat <<< "$(pytest)"', "pytest"),
     Tricky("a=($(pytest) x); echo ${a[@]}", "pytest"),
     Tricky("for f in $(pytest); do :; done", "pytest"),
@@ -180,9 +187,9 @@ WRAPPED = [
     Tricky("bash -s <<EOF\nruff\nEOF\n", "ruff"),
     Tricky("sh <<< 'pytest -q'", "pytest"),
     Tricky("source /dev/stdin <<< pytest", "pytest"),
-    Tricky("{ bash; } <<< mypy", may=ALL, real="mypy"),
+    Tricky("{ bash; } <<< mypy; (bash) <<< ruff", "mypy ruff"),
     Tricky("{ bash; } <<EOF\nmypy\nEOF\n", "mypy"),
-    Tricky("cat <<A; pytest\nruff\nA\nmypy\n", may=ALL, real="pytest mypy"),
+    Tricky("cat <<A; pytest\nruff\nA\nmypy\n", "pytest mypy"),
     Tricky("! { pytest; }; time ! ruff", "pytest ruff"),
     Tricky("coproc X { pytest; }", "pytest"),
     Tricky("time A=1 B='c d' pytest; ! while ruff; do break; done", "pytest ruff"),
@@ -191,19 +198,19 @@ WRAPPED = [
     Tricky("bash <<EOF\n\\ruff\nEOF\n", "ruff"),
     Tricky("echo a\n\\mypy\necho b\n\\\nruff", "mypy ruff"),
     Tricky("echo a | xargs >/dev/null pytest; ! true | env >x ruff", "pytest ruff"),
-    Tricky("time -p (pytest)", "pytest", "ruff mypy", "pytest"),
+    Tricky("time -p (pytest)", "pytest"),
     Tricky("cat <<'EOF' | bash\npytest\nEOF\n", may=ALL, real="pytest"),
     Tricky("env bash -c 'timeout 5 env A=1 nice pytest'", "pytest"),
     Tricky("echo a | xargs pytest", "pytest"),
     Tricky("echo a | xargs -n1 -I{} pytest {}", "pytest"),
     Tricky("printf 'a\\0' | xargs -0 -r sh -c 'ruff \"$@\"' _", "ruff"),
-    Tricky("echo pytest | xargs -I% %", may=ALL, real=""),
-    Tricky("echo pytest | xargs env", may=ALL, real="pytest"),
+    Tricky("echo pytest | xargs -I% %", may="pytest", real=""),
+    Tricky("echo pytest | xargs env", may="pytest", real="pytest"),
     Tricky("echo pytest | xargs echo"),
     Tricky("find . -maxdepth 0 -exec pytest {} \\;", "pytest"),
     Tricky("find . -maxdepth 0 -execdir ruff {} +", "ruff"),
     Tricky("find . -maxdepth 0 -exec sh -c 'mypy \"$1\"' _ {} ';' -print", "mypy"),
-    Tricky("find bin/ -name pytest -exec {} ';'", may=ALL, real="pytest"),
+    Tricky("find bin/ -name pytest -exec {} ';'", may="pytest", real="pytest"),
     Tricky("python -m pytest -q", "pytest"),
     Tricky("python -Im pytest; python -W ignore -m ruff", "pytest ruff", real=UNSEEN),
     Tricky("python -m coverage run -m pytest", "pytest", real=UNSEEN),
@@ -232,17 +239,47 @@ WRAPPED = [
 ]
 
 UNKNOWN = [
-    Tricky("X=pytest; $X -q", may=ALL, real="pytest"),
-    Tricky('a=(pytest -q); "${a[@]}"', may=ALL, real="pytest"),
-    Tricky("$(echo pytest)", may=ALL, real="pytest"),
+    Tricky('X=ls; "$X" -m x && echo pytest; $X "$PWD"'),
+    Tricky("for x in 'pytest -q'; do $x; done", may="pytest", real="pytest"),
+    Tricky(
+        'set -- pytest; "$@"; read x <<< ruff; $x',
+        may="pytest ruff", real="pytest ruff",
+    ),
+    Tricky(
+        "bash -c \"cd '$PWD' && ls\"; ls -d . | xargs -I{} sh -c 'cd {}; ls' # pytest",
+    ),
+    Tricky("x='$(pytest)'; echo ${x@P}", may="pytest", real="pytest"),
+    Tricky(
+        "a=(1); unset 'a[$(pytest)]'; printf -v 'b[$(ruff)]' x",
+        may="pytest ruff", real="pytest ruff",
+    ),
+    Tricky(
+        "mapfile -C 'pytest #' -c 1 < ruff.toml; env -S'ruff -q'",
+        "ruff", "pytest", "ruff",
+    ),
+    Tricky('trap -- pytest EXIT; p$"ytest"; $"ruff"', "pytest ruff"),
+    Tricky(
+        "cat <<'A' | while read x; do $x; done\npytest\nA\n",
+        may="pytest", real="pytest",
+    ),
+    Tricky(
+        "sort --compress-prog=pytest x; split --filter='ruff -q' x",
+        may="pytest ruff", real=UNSEEN,
+    ),
+    Tricky("awk -f - <<< 'BEGIN { system(\"pytest\") }'", may="pytest", real="pytest"),
+    Tricky("x <<< pytest; echo ruff | x; x a mypy", may=ALL, real=""),
+    Tricky("x pytest-cov ruff.toml .mypy tests/mypy/x --mypy=1; ./pytest.sh"),
+    Tricky("X=pytest; $X -q", may="pytest", real="pytest"),
+    Tricky('a=(pytest -q); "${a[@]}"', may="pytest", real="pytest"),
+    Tricky("$(echo pytest)", may="pytest", real="pytest"),
     Tricky('eval "$(echo pytest)"', may=ALL, real="pytest"),
-    Tricky("X='; pytest'; bash -c \"ruff $X\"", "ruff", "pytest mypy", "pytest ruff"),
+    Tricky("X='; pytest'; bash -c \"ruff $X\"", "ruff", "pytest", "pytest ruff"),
     Tricky("echo pytest | bash", may=ALL, real="pytest"),
     Tricky("echo pytest | sh -s", may=ALL, real="pytest"),
     Tricky("bash < <(echo ruff)", may=ALL, real="ruff"),
     Tricky("source <(echo mypy)", may=ALL, real="mypy"),
-    Tricky("bin/pytes? -q", may=ALL, real="pytest"),
-    Tricky("{pytest,-q}", may=ALL, real="pytest"),
+    Tricky("bin/pytes? -q", may="pytest", real="pytest"),
+    Tricky("{pytest,-q}", may="pytest", real="pytest"),
     Tricky("alias p=pytest; p", may="pytest", real=""),
     Tricky("shopt -s expand_aliases\nalias p=pytest\np", may="pytest", real="pytest"),
     Tricky("python -c 'import os; os.system(\"pytest\")'", may="pytest", real="pytest"),
@@ -253,8 +290,8 @@ UNKNOWN = [
     Tricky("ssh host pytest", may="pytest", real=UNSEEN),
     Tricky("tmux new -d 'pytest -q'", may="pytest", real=UNSEEN),
     Tricky("docker compose -f x run web pytest", may="pytest", real=UNSEEN),
-    Tricky("echo 'unclosed; pytest", may=ALL, real=""),
-    Tricky("if pytest; then", may="ruff mypy", runs="pytest", real=""),
+    Tricky("echo 'unclosed; pytest", may="pytest", real=""),
+    Tricky("if pytest; then", "pytest", real=""),
 ]  # fmt: skip
 
 # A function that is not there when its name is called.
@@ -266,6 +303,25 @@ GONE = [
 ]
 
 LOOSE = [
+    Tricky(
+        "git filter-branch --tree-filter 'pytest -q' HEAD", may="pytest", real=UNSEEN,
+    ),
+    Tricky(
+        "git difftool -xruff; git clone --upload-pa=mypy x",
+        may="ruff mypy", real=UNSEEN,
+    ),
+    Tricky(
+        "make -sf - <<< 'a: ; pytest'; make --eval='$(shell ruff)'",
+        may="pytest ruff", real=UNSEEN,
+    ),
+    Tricky(
+        "rtk pytest; cross-env A=1 ruff; aws-vault exec x -- mypy", ALL, real=UNSEEN,
+    ),
+    Tricky(
+        "torchrun --nnodes 2 -m pytest; mpirun -n 2 ruff; py-spy record -- mypy",
+        ALL, real=UNSEEN,
+    ),
+    Tricky("retry -t 3 pytest; sem 'ruff -q'; cmake -E env mypy", may=ALL, real=UNSEEN),
     Tricky("PAGER=pytest man x; export EDITOR=ruff", may="pytest ruff", real=UNSEEN),
     Tricky("env BASH_ENV=pytest x; A=ruff x", may="pytest", real=UNSEEN),
     Tricky("EDITOR=$X echo pytest"),
@@ -275,8 +331,7 @@ LOOSE = [
     Tricky("sudo -s -- 'pytest -q'; sg x 'ruff .'", may="pytest ruff", real=UNSEEN),
     Tricky("nix develop -c pytest; nix shell x -c ruff", "pytest ruff", real=UNSEEN),
     Tricky("runuser -u x pytest; setarch -R ruff", may="pytest ruff", real=UNSEEN),
-    Tricky("fakeroot -- ruff", may="ruff", real=UNSEEN),
-    Tricky("tini -s -- pytest; gosu x ruff", may="pytest ruff", real=UNSEEN),
+    Tricky("fakeroot -- ruff; gosu x mypy", "ruff", "mypy", real=UNSEEN),
     Tricky("python -m cProfile -o x -m pytest", "pytest", real=UNSEEN),
     Tricky("python -m runpy pytest; py -3 -m ruff", "pytest ruff", real=UNSEEN),
     Tricky("python -m trace --count --module pytest", "pytest", real=UNSEEN),
@@ -296,6 +351,13 @@ LOOSE = [
 
 # As said, if the program is on this machine.
 HERE = [
+    Tricky(
+        'node <<< \'require("child_process").execSync("pytest")\'',
+        may="pytest",
+        real="pytest",
+    ),
+    Tricky("perl <<< 'system(\"pytest\")'", may="pytest", real="pytest"),
+    Tricky("tar --use-comp=pytest -cf x bin/", may="pytest", real="pytest"),
     Tricky("setpriv --nnp pytest", may="pytest", real="pytest"),
     Tricky("prlimit --nofile=99 pytest", may="pytest", real="pytest"),
     Tricky("linux64 pytest; linux64 -R ruff", may="pytest ruff", real="pytest ruff"),
