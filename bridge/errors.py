@@ -56,7 +56,7 @@ class BridgeError(Exception):
 
 def reason_of(error: OSError) -> str:
     """Why the system refused something, as our errors say it: in lower case."""
-    return (error.strerror or str(error)).lower()
+    return (error.strerror or str(error) or type(error).__name__).lower()
 
 
 class InvalidRequest(BridgeError):

@@ -25,6 +25,7 @@ class Hub(ThreadingHTTPServer):
         content: the bytes; `digest`: what is stated about them.
         stated_size: what the answer to HEAD says; by default the true size.
         cut_at: where the first transfer breaks off; None for nowhere.
+        packed: the encoding of each answer to GET.
         endless: whether bytes follow after the last one.
         hold: each transfer waits for it before its last byte; it has `begun` by then.
         elsewhere: the address of the server that has the bytes, if not this one.
@@ -40,6 +41,7 @@ class Hub(ThreadingHTTPServer):
         self.refusal: tuple[int, str] | None = None
         self.stated_size: int | None = None
         self.endless = False
+        self.packed: str | None = None
         self.elsewhere: str | None = None
         self.hold, self.begun = threading.Event(), threading.Event()
         self.hold.set()
@@ -94,7 +96,7 @@ class _Handler(BaseHTTPRequestHandler):
         if wanted:
             where = f"bytes {start}-{len(content) - 1}/{len(content)}"
             self.send_header("Content-Range", where)
-        self.end_headers()
+        self._end_headers()
         if hub.cut_at is not None:
             self.wfile.write(content[start : hub.cut_at])
             hub.refusal = (503, "")
@@ -121,8 +123,13 @@ class _Handler(BaseHTTPRequestHandler):
         self.send_response(200)
         self.send_header("Content-Type", "application/json")
         self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
+        self._end_headers()
         self.wfile.write(body)
+
+    def _end_headers(self) -> None:
+        if self.server.packed:
+            self.send_header("Content-Encoding", self.server.packed)
+        self.end_headers()
 
     def _begin(self) -> bool:
         headers = self.headers

@@ -13,9 +13,22 @@ from bridge.agent_loop.tool import object_schema
 from bridge.policy.tool_names import SUBMIT
 from bridge.protocol.agent_output import ANSWER_SCHEMA
 from bridge.protocol.embedded_json import Invalid, find_json
-from bridge.protocol.keywords import subschemas
+from bridge.protocol.keywords import as_uri, subschemas
 
 _SUMMARY_CHARS = 500
+
+# Left to the check of the answer: decoding enforces none of them, and without them it
+# allows more.
+_CHECKED = frozenset(
+    {"uniqueItems", "contains", "minContains", "maxContains"}
+    | {"propertyNames", "dependentRequired", "$schema", "$id"}
+)
+# The formats that decoding can enforce.
+# Source: llguidance, docs/json_schema.md, "Supported keys".
+FORMATS = frozenset(
+    {"date-time", "date", "time", "duration", "email", "hostname", "ipv4", "ipv6"}
+    | {"uri", "uuid"}
+)
 
 # Keywords with schemas that decoding can enforce: several by name, or one or a list.
 NAMED = ("properties", "patternProperties", "$defs", "definitions")
@@ -126,7 +139,8 @@ def read_call(text: str, tools: Iterable[str]) -> Call | NoCall:
 def narrowed(schema: dict[str, Any], policy: ModelPolicy = LARGE) -> dict[str, Any]:
     """The schema with a limit for every text and list, and only the keys it names.
 
-    What satisfies the result satisfies `schema`. Without limits a model may write until
+    What satisfies the result satisfies `schema`, but for what only a check decides:
+    `uniqueItems`, say, or an unknown `format`. Without limits a model may write until
     its tokens are used up, and a small one fills any list. If several parts of a schema
     describe one value, objects stay open and limits are loose: an object closed to the
     keys of one part could not satisfy the others.
@@ -149,7 +163,7 @@ def _narrowed(part: Any, policy: ModelPolicy, *, closes: bool) -> Any:
         return [_narrowed(each, policy, closes=closes) for each in part]
     if not isinstance(part, dict):
         return part
-    new = {key: value for key, value in part.items() if key not in ("$schema", "$id")}
+    new = _enforced(part)
     for key in new.keys() & {*HOLDING}:
         new[key] = _narrowed(new[key], policy, closes=closes)
     for key in new.keys() & {*NAMED}:
@@ -169,6 +183,21 @@ def _narrowed(part: Any, policy: ModelPolicy, *, closes: bool) -> Any:
     required = set(new.get("required", ()))
     if closes and "object" in kinds and named and required <= named.keys():
         new.setdefault("additionalProperties", False)
+    return new
+
+
+def _enforced(part: dict[str, Any]) -> dict[str, Any]:
+    """A schema without what is left to the check, as the newest draft says it."""
+    new = {key: value for key, value in part.items() if key not in _CHECKED}
+    if new.get("format") not in FORMATS:
+        new.pop("format", None)
+    if "$ref" in new:
+        new["$ref"] = as_uri(str(new["$ref"]))
+    for limit in ("minimum", "maximum"):
+        exclusive = f"exclusiveM{limit[1:]}"
+        # In draft 4 it stands beside the limit.
+        if isinstance(new.get(exclusive), bool) and new.pop(exclusive) and limit in new:
+            new[exclusive] = new.pop(limit)
     return new
 
 

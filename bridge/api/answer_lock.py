@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 _READABLE = 0o666
 _SHOWN = 10
+_NOTHING = Reason("unknown", "the lock names nothing that it rests on")
 
 
 def write_lock(
@@ -104,6 +105,8 @@ def _locked(freshness: Freshness, given: Given, checkout: Checkout) -> LockedAns
             items += _of_definition(found, checkout)
             base = found.base
             found = freshness.definition(base, route) if base else None
+    if not items:
+        raise Cannot("it rests on nothing that a lock can name")
     return LockedAnswer(
         given.reads.question,
         request.agent_type,
@@ -128,7 +131,8 @@ def check_lock(project: Path, file: Path) -> list[Standing]:
     """How the answers in a lock stand, in its order; needs no record of any.
 
     Raises:
-        InvalidRequest: it cannot be read, or a line is not what it must be.
+        InvalidRequest: it cannot be read, a line is not what it must be, or it has no
+            answer.
     """
     checkout = Checkout(project, file)
     found = []
@@ -136,6 +140,8 @@ def check_lock(project: Path, file: Path) -> list[Standing]:
         differing = islice(differences_of(answer, checkout), MAX_REASONS)
         reasons = tuple(Reason(each.what, each.path) for each in differing)
         state: State = "stale" if reasons else "fresh"
+        if not answer.items:
+            state, reasons = "unknown", (_NOTHING,)
         found.append(
             Standing(state, reasons, "", answer.question, answer.agent, answer.asked)
         )

@@ -21,18 +21,24 @@ WORKFLOW_SUFFIXES = (".yaml", ".yml")
 
 
 def compiled(
-    settings: Settings, project: Path, named: str | Path, params: Mapping[str, Any]
+    settings: Settings,
+    project: Path,
+    named: str | Path,
+    params: Mapping[str, Any],
+    *,
+    for_model: bool = False,
 ) -> tuple[Plan, str]:
     """The plan of a flow, a pipeline or a step workflow, and its file.
 
-    What a pipeline is given is checked when its run begins.
+    What a pipeline is given is checked when its run begins. A path that is given
+    `for_model` is one in the project.
 
     Raises:
         InvalidFlow, InvalidWorkflow: with every error in it.
         InvalidRequest: there is none; or a parameter is missing or unknown.
         NotTrusted: the project brings it, and its user has not agreed to that.
     """
-    flows = Flows(settings, project)
+    flows = Flows(settings, project, for_model=for_model)
     if is_pipeline(flows, named):
         from bridge.api.pipeline_files import Pipelines  # with all of pydantic
 

@@ -67,11 +67,14 @@ class KnownFlow:
 
 
 class Flows:
-    """The flows that a project can run."""
+    """The flows that a project can run; those `for_model` are named by one."""
 
-    def __init__(self, settings: Settings, project: Path) -> None:
+    def __init__(
+        self, settings: Settings, project: Path, *, for_model: bool = False
+    ) -> None:
         self.settings = settings
         self.project = project
+        self.for_model = for_model
         self.trust = Trust.read(settings.home, project)
         own = [project / OF_PROJECT, settings.home / "flows"]
         built_in = flows_folder()
@@ -143,7 +146,8 @@ class Flows:
 
     def _text(self, file: Path) -> str:
         folder = self.project / OF_PROJECT
-        text = text_of(file)
+        is_given = self.for_model and file.parent not in self.folders[1:]
+        text = _text_inside(self.project, file) if is_given else text_of(file)
         # However one comes there: a project may bring a link instead of a folder.
         if folder.is_dir() and os.path.samefile(file.parent, folder):
             file = folder / file.name
@@ -204,6 +208,21 @@ class Flows:
         if errors := check_flow(flow, around).errors:
             raise InvalidFlow(_name(file), flow.source, errors)
         return flow
+
+
+def _text_inside(project: Path, file: Path) -> str:
+    """The text of a file that a model has named, which what is wrong in it would show.
+
+    Raises:
+        InvalidRequest: it is no flow of the project's, or not in it, or there is none.
+    """
+    from bridge.agent_loop.workspace import Project, Refused
+
+    inside = file.relative_to(project) if file.is_relative_to(project) else file
+    try:
+        return Project(project).read(str(inside))
+    except Refused as exc:
+        raise InvalidRequest(str(exc)) from None
 
 
 def _beside(path: Path) -> str:

@@ -52,8 +52,8 @@ _BY_HAND = frozenset({"max_agents", "max_tokens", "timeout_s", "on_failure"})
 class Runner(Follower):
     """Runs flows on behalf of a program.
 
-    `asking` says who asks, by default this process; `otherwise` is how to ask without
-    a session.
+    `asking` is the model that asks, if it is not this process; `otherwise` is how to
+    ask without a session.
     """
 
     def __init__(
@@ -88,7 +88,10 @@ class Runner(Follower):
         self, flow: str | Path, params: Mapping[str, Any], given: Mapping[str, Any]
     ) -> str:
         """Check a flow, and write its run; nothing is asked yet."""
-        plan, file = compiled(self.settings, self.store.place.project, flow, params)
+        place, for_model = self.store.place, self.asking is not None
+        plan, file = compiled(
+            self.settings, place.project, flow, params, for_model=for_model
+        )
         # What is given wrong is said before who is missing.
         params = self._with_tasks(plan, params_of(plan, params))
         return self.begin_plan(plan, given, params=params, source=file)

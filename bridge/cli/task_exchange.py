@@ -73,6 +73,8 @@ def import_(tasks: Tasks, options: Namespace) -> int:
         for change in done.changes:
             title = visible(change.title)
             say(f"  #{change.number} {title}: {visible(change.what)}")
+    if done.left_out:
+        complain(f"left out: {visible(', '.join(done.left_out))}")
     if done.absent:
         named = ", ".join(f"#{number}" for number in done.absent[:_NAMED])
         more = len(done.absent) - _NAMED

@@ -24,7 +24,12 @@ from typing import Any
 from bridge.agent_loop.chat_model import LOOK_S, ChatRequest, ModelFailed, Reply
 from bridge.config import Settings
 from bridge.endpoint.http_failures import failure_of
-from bridge.endpoint.http_transport import Connections, limit_size
+from bridge.endpoint.http_transport import (
+    UNPACKED,
+    Connections,
+    limit_size,
+    refuse_packed,
+)
 from bridge.endpoint.partial_reply import PartialReply
 from bridge.errors import BadSetting, ExtraMissing
 from bridge.protocol.names import OF_SERVER
@@ -80,10 +85,13 @@ def open_client(settings: Settings) -> tuple[Any, Connections]:
         max_retries=0,
         # A tool may run for long between two turns. A server that closes a kept
         # connection meanwhile would make the second turn fail.
-        default_headers={"Connection": "close"},
+        default_headers={"Connection": "close", **UNPACKED},
         # The request holds the project's files: it goes to no other server.
         http_client=openai.DefaultHttpxClient(
-            event_hooks={"request": [connections.watch], "response": [limit_size]},
+            event_hooks={
+                "request": [connections.watch],
+                "response": [refuse_packed, limit_size],
+            },
             follow_redirects=False,
         ),
     )

@@ -1,7 +1,8 @@
 """Limit the size of HTTP answers, and cut connections from another thread.
 
 The client reads a line, and the text of an error, as a whole: without a limit a broken
-server could take all memory before the deadline. And closing a connection from another
+server could take all memory before the deadline. What is packed is not even unpacked:
+3 MB can become terabytes, a megabyte at a time. And closing a connection from another
 thread neither wakes the thread that reads from it nor tells the server.
 """
 
@@ -16,6 +17,20 @@ from bridge.agent_loop.chat_model import ModelFailed
 
 # A chunk of a few characters has some 300 bytes around it.
 MAX_BYTES = 64 * 1024 * 1024
+# With this, no server has a reason to pack its answer.
+UNPACKED = {"Accept-Encoding": "identity"}
+
+
+def refuse_packed(response: Any) -> None:
+    """Refuse an answer that is packed, before any of it is read; a response hook.
+
+    Raises:
+        ModelFailed: the server was asked not to.
+    """
+    packed = response.headers.get("Content-Encoding", "")
+    if packed.lower() not in {"", "identity"}:
+        message = f"the server packed its answer ({packed}), though asked not to"
+        raise ModelFailed("agent_error", message)
 
 
 def limit_size(response: Any) -> None:

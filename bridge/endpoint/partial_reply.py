@@ -4,6 +4,7 @@ Source: OpenAI API reference, "The chat completion chunk object". The client che
 nothing of what a server sends, so this does.
 """
 
+import re
 from typing import Any
 
 from bridge.agent_loop.chat_model import ModelFailed, Reply
@@ -11,6 +12,12 @@ from bridge.protocol.embedded_json import Invalid, find_json
 
 _MAX_REPLY_CHARS = 4_000_000
 _MAX_COUNT = 2**31
+# What some servers put before the reply, though it is held to a shape. A template may
+# have opened it in the prompt.
+_THOUGHTS = re.compile(
+    r"\A\s*(?:<(think|thinking|thought|reasoning)>|(?![\s{\[])).*?</(?(1)\1|think)>\s*",
+    re.S | re.I,
+)
 
 
 class PartialReply:
@@ -64,7 +71,7 @@ class PartialReply:
         Raises:
             ModelFailed: it is a refusal, incomplete, or not JSON.
         """
-        text = "".join(self._parts)
+        text = _THOUGHTS.sub("", "".join(self._parts), count=1)
         if self._refusal:
             raise ModelFailed("agent_error", f"the model refused: {self._refusal}")
         if self._finish == "length":

@@ -11,6 +11,7 @@ from bridge.flow.parameters import check_parameters
 from bridge.flow.problems import Findings, Problems, TooMany, near
 from bridge.flow.subflows import check_subflows
 from bridge.flow.syntax_tree import Call, Group, Parallel, Retry, texts_of, walk
+from bridge.flow.text import MAX_SAID, length
 from bridge.flow.variable_check import check_variables
 from bridge.protocol.names import MODEL_NAMES, is_model
 
@@ -18,11 +19,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from bridge.flow.subflows import FindFlow
-    from bridge.flow.syntax_tree import Flow, Sequence, Step, Text, Visit
+    from bridge.flow.syntax_tree import Flow, Sequence, Step, Visit
 
 MAX_FAN_OUT = 1_000
 MAX_STEPS = 20_000
-MAX_SAID = 10_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +62,7 @@ def _check_size(flow: Flow, visits: list[Visit], errors: Problems) -> None:
     Raises:
         TooMany: it is too much to be looked at further.
     """
-    prompts = {f"${each.name}": _length(each.prompt) for each in flow.definitions}
+    prompts = {f"${each.name}": length(each.prompt) for each in flow.definitions}
     said = sum(_said(visit.step, prompts) for visit in visits)
     for what, found, most in (
         ("steps", len(visits), MAX_STEPS),
@@ -78,11 +78,7 @@ def _check_size(flow: Flow, visits: list[Visit], errors: Problems) -> None:
 def _said(step: Step, prompts: dict[str, int]) -> int:
     """How much a step says, the prompt of its agent included."""
     own = prompts.get(step.agent, 0) if isinstance(step, Call) else 0
-    return own + sum(map(_length, texts_of(step)))
-
-
-def _length(text: Text) -> int:
-    return sum(len(part) if isinstance(part, str) else 1 for part in text)
+    return own + sum(map(length, texts_of(step)))
 
 
 def _widest(body: Sequence) -> int:

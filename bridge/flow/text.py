@@ -11,14 +11,13 @@ Every other brace, and every other backslash, is text: JSON and code stay as the
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from itertools import groupby
 
 from bridge.flow.lexer import NAME
 from bridge.flow.syntax_tree import Parameter, Reference, Text
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
+# How many characters the prompts of a flow may have.
+MAX_SAID = 10_000_000
 _ESCAPES = {"n": "\n", "t": "\t"}
 _ESCAPED = re.compile(r'\\(?P<escaped>["\\nt{}])')
 _PARAMETER = (
@@ -58,24 +57,44 @@ def parse_text(quoted: str, at: int = 0) -> Text:
     return (*parts, plain) if plain else tuple(parts)
 
 
-def with_constants(text: Text, constants: Mapping[str, Text]) -> Text:
-    """A text with constants in place of their names: `$NAME`."""
-    parts: list[str | Reference | Parameter] = []
-    for part in text:
-        pieces = _NAMED.split(part) if isinstance(part, str) else []
-        # Plain text and names, in turn.
-        for index, piece in enumerate(pieces):
-            parts += constants.get(piece, (f"${piece}",)) if index % 2 else (piece,)
-        parts += () if pieces else (part,)
-    joined: list[str | Reference | Parameter] = []
-    for part in parts:
-        if part == "":
-            continue
-        if isinstance(part, str) and joined and isinstance(joined[-1], str):
-            joined[-1] += part
-        else:
-            joined.append(part)
-    return tuple(joined)
+class Constants(dict[str, Text]):
+    """The texts of a flow that have a name, and how much they may still add to others.
+
+    It is counted before it is added: each may have the one before it in it twice.
+    """
+
+    room = MAX_SAID
+
+    def put_into(self, text: Text) -> Text:
+        """A text with constants in place of their names: `$NAME`.
+
+        Raises:
+            OverflowError: with those before, it is more than a flow may say.
+        """
+        parts: list[str | Reference | Parameter] = []
+        for part in text:
+            pieces = _NAMED.split(part) if isinstance(part, str) else []
+            # Plain text and names, in turn.
+            for index, piece in enumerate(pieces):
+                parts += self._named(piece) if index % 2 else (piece,)
+            parts += () if pieces else (part,)
+        joined: list[str | Reference | Parameter] = []
+        for is_plain, group in groupby(parts, lambda part: isinstance(part, str)):
+            some = [*group]
+            joined += ["".join(map(str, some))] if is_plain else some
+        return tuple(part for part in joined if part != "")
+
+    def _named(self, name: str) -> Text:
+        found = self.get(name, (f"${name}",))
+        self.room -= length(found)
+        if self.room < 0:
+            raise OverflowError
+        return found
+
+
+def length(text: Text) -> int:
+    """The characters of a text; a reference counts as one."""
+    return sum(len(part) if isinstance(part, str) else 1 for part in text)
 
 
 def _sign(match: re.Match[str]) -> str:

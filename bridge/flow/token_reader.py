@@ -6,8 +6,8 @@ import re
 from typing import TYPE_CHECKING, NoReturn
 
 from bridge.flow.lexer import tokenize
-from bridge.flow.problems import near
-from bridge.flow.text import parse_text, with_constants
+from bridge.flow.problems import TooMany, near
+from bridge.flow.text import MAX_SAID, Constants, parse_text
 from bridge.protocol.wording import shortened
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ class TokenReader:
         self._cut = "".join(token.text for token in self.tokens if token.is_cut)
         self._ended = False
         self._wanted_at = -1
-        self.constants: dict[str, Text] = {}
+        self.constants = Constants()
         # The closing brackets that are waited for, the innermost last.
         self.closers: list[str] = []
 
@@ -161,7 +161,12 @@ class TokenReader:
                 self.skip_words(token.at)
             return ()
         token = self.expect("TEXT", 'a text in quotes: "…"')
-        return with_constants(parse_text(token.text, token.at), self.constants)
+        try:
+            return self.constants.put_into(parse_text(token.text, token.at))
+        except OverflowError:
+            message = f"constants add up to over {MAX_SAID:,} characters"
+            self.problems.add(token.at, message)
+            raise TooMany from None
 
     def skip_words(self, at: int) -> None:
         """Pass the rest of a text that began at an offset without its quote.

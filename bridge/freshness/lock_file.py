@@ -113,7 +113,8 @@ def parsed(text: str, file: str) -> list[LockedAnswer]:
     """The answers in a file; `file` is its name, for errors.
 
     Raises:
-        InvalidRequest: a line is not what it must be; names the line.
+        InvalidRequest: a line is not what it must be, or there is no answer; names the
+            line.
     """
     return list(_Reader(file).answers(text))
 
@@ -149,8 +150,9 @@ class _Reader:
             else:
                 found.append(self._item(line))
                 self._check_once(found)
-        if question:
-            yield self._answer(question, found)
+        if not question:
+            self._fail("the file ends, and has no answer")
+        yield self._answer(question, found)
 
     def _question(self, line: str) -> str:
         digest = line.removeprefix("answer ")

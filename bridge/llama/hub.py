@@ -24,7 +24,9 @@ from typing import Any, NamedTuple
 import orjson
 
 from bridge import own_files
+from bridge.agent_loop.chat_model import ModelFailed
 from bridge.agents.diagnostic import did_you_mean
+from bridge.endpoint.http_transport import UNPACKED, refuse_packed
 from bridge.errors import BadSetting, BridgeError, ExtraMissing, InvalidRequest
 from bridge.llama.gguf import NotAModel, read_header
 from bridge.llama.recommended import PART, HubFile
@@ -242,7 +244,7 @@ def _listing(wanted: HubFile) -> str:
 def _our_errors(wanted: HubFile, folder: Path) -> Iterator[None]:
     """Turn the library's errors into a message that names the file and the way out."""
     try:
-        from huggingface_hub import constants, errors
+        from huggingface_hub import constants, errors, get_session
     except ImportError:
         raise ExtraMissing("local", "huggingface_hub") from None
     except ValueError as exc:
@@ -251,7 +253,10 @@ def _our_errors(wanted: HubFile, folder: Path) -> Iterator[None]:
 
     # Otherwise the library reports which program of the user's asks.
     constants.HF_HUB_DISABLE_TELEMETRY = True
-    of_hub = (errors.HfHubHTTPError, errors.OfflineModeIsEnabled)
+    session = get_session()
+    session.headers.update(UNPACKED)
+    session.event_hooks = {**session.event_hooks, "response": [refuse_packed]}
+    of_hub = (errors.HfHubHTTPError, errors.OfflineModeIsEnabled, ModelFailed)
     try:
         yield
     except errors.HFValidationError as exc:
@@ -269,7 +274,13 @@ def _our_errors(wanted: HubFile, folder: Path) -> Iterator[None]:
         with _our_errors(HubFile(wanted.repository, ""), folder):
             listing = _listing(wanted)
         raise PullFailed(f"no file {wanted.path}: {listing}") from None
-    except (*of_hub, httpx2.HTTPError, httpx2.InvalidURL, ValueError) as exc:
+    except (
+        *of_hub,
+        ModelFailed,
+        httpx2.HTTPError,
+        httpx2.InvalidURL,
+        ValueError,
+    ) as exc:
         hub = without_passwords(constants.ENDPOINT)
         raise PullFailed(
             f"{wanted} could not be fetched from {hub}: {_first_line(exc)}; {_AGAIN}"

@@ -52,7 +52,8 @@ class FlowTools(Tools):
         flow: Annotated[
             str,
             Field(
-                description="Its name, also a pipeline's; its file NAME.flow; its text."
+                description="Its name, also a pipeline's; its file NAME.flow in the "
+                "project; its text."
             ),
         ],
         params: Annotated[

@@ -18,7 +18,7 @@ from typing import Any
 
 import jsonschema_rs as library
 
-from bridge.protocol.keywords import IN_DATA, NAMED, part_at, subschemas
+from bridge.protocol.keywords import IN_DATA, NAMED, as_uri, part_at, subschemas
 
 # Replaces the value in the library's messages, which would quote all of it.
 MASK = "\ue000"
@@ -148,7 +148,8 @@ class CompiledSchema:
 
     def _validator(self, pointer: str) -> library.Validator:
         if pointer not in self._validators:
-            part = {"$ref": f"{_ROOT}#{pointer}"} if pointer else self.root
+            reference = f"{_ROOT}{as_uri(f'#{pointer}')}"
+            part = {"$ref": reference} if pointer else self.root
             self._validators[pointer] = self._kind(part, **self._options)
         return self._validators[pointer]
 
@@ -168,7 +169,9 @@ def _counted(part: Any, *, is_older: bool) -> Any:
         else:
             new[key] = said if key in IN_DATA else _counted(said, is_older=is_older)
     references = [
-        {key: new.pop(key)} for key in REFERENCES if isinstance(new.get(key), str)
+        {key: as_uri(new.pop(key))}
+        for key in REFERENCES
+        if isinstance(new.get(key), str)
     ]
     if references and is_older:
         new = {k: v for k, v in new.items() if k in ("$schema", "$defs", "definitions")}

@@ -6,6 +6,7 @@ nothing. For a caller who wants a typed answer it is an error.
 Source: JSON Schema, drafts 4 to 2020-12, the core and validation vocabularies.
 """
 
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -26,6 +27,8 @@ _SCHEMAS = """
 _NAMED = """
     $defs definitions properties patternProperties dependentSchemas dependencies
 """
+# Source: RFC 3986, "Fragment".
+_NOT_OF_URI = re.compile(r"%(?![0-9A-Fa-f]{2})|[^!#$%&'()*+,./0-9:;=?@A-Z_a-z~-]")
 TYPES = ("array", "boolean", "integer", "null", "number", "object", "string")
 SCHEMAS = frozenset(_SCHEMAS.split())
 NAMED = frozenset(_NAMED.split())
@@ -51,6 +54,15 @@ def subschemas(schema: Any) -> Iterator[tuple[str, dict[str, Any]]]:
                 waiting += [(f"{place}.{key}.{n}", each) for n, each in value.items()]
 
 
+def as_uri(reference: str) -> str:
+    """A reference in the same schema as a URI: `#/$defs/Page<Item>`, too."""
+    if not reference.startswith("#") or not _NOT_OF_URI.search(reference):
+        return reference
+    from urllib.parse import quote
+
+    return _NOT_OF_URI.sub(lambda sign: quote(sign[0]), reference)
+
+
 def part_at(schema: Any, reference: str) -> Any:
     """The part of a schema at a JSON pointer (`#/…`); None if there is none."""
     if reference != "#" and not reference.startswith("#/"):
@@ -58,6 +70,10 @@ def part_at(schema: Any, reference: str) -> Any:
     place = schema
     for name in reference.split("/")[1:]:
         key = name.replace("~1", "/").replace("~0", "~")
+        if "%" in key and not (isinstance(place, dict) and key in place):
+            from urllib.parse import unquote
+
+            key = unquote(key)
         if isinstance(place, list) and key.isdecimal() and int(key) < len(place):
             place = place[int(key)]
         else:

@@ -96,7 +96,7 @@ class Store:
     Args:
         place: where it lies.
         clock: wall clock and monotonic clock.
-        lock_wait_s: how long a transition may wait for the lock, in seconds.
+        lock_wait_s: how long a transition without a deadline may wait for the lock.
         lease_s: how long an unseen host counts as alive after its last heartbeat.
     """
 
@@ -172,7 +172,11 @@ class Store:
         """The folders and records, open for the block; `make` as in `open`."""
         with in_our_words(self.place), self._opened(make=make) as state:
             left_s = self._deadline_s - self.clock.monotonic_s()
-            state.lock_wait_s = min(self._lock_wait_s, max(left_s, _MOMENT_S))
+            # A deadline is all the patience that is needed, and as much.
+            has_none = self._deadline_s == inf
+            state.lock_wait_s = (
+                self._lock_wait_s if has_none else max(left_s, _MOMENT_S)
+            )
             yield state
 
     @contextmanager

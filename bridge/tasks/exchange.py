@@ -10,7 +10,6 @@ after the one that it names. All of an import is done, or nothing.
 
 from __future__ import annotations
 
-import hashlib
 import sqlite3
 from collections.abc import Iterable
 from itertools import pairwise
@@ -22,6 +21,7 @@ from bridge.protocol.record import Unparsable, from_value
 from bridge.protocol.wording import quoted, shortened
 from bridge.tasks.circles import drawn, find_circle
 from bridge.tasks.claims import let_go
+from bridge.tasks.foreign import find_foreign
 from bridge.tasks.lifecycle import reopen
 from bridge.tasks.records import (
     Ref,
@@ -32,13 +32,15 @@ from bridge.tasks.records import (
     set_columns,
 )
 from bridge.tasks.task import Status
-from bridge.tasks.task_record import TaskRecord, all_records, history_of
+from bridge.tasks.task_record import TaskRecord, all_records, history_of, made_uuid
 from bridge.tasks.validation_state import forget
 
 Prefer = Literal["ours", "theirs"]
 _TEXTS = ("title", "description", "category", "validation_criteria", "reason")
 _NAMED = 5
 _UUID_CHARS = 36
+_MOST_LEFT = 20
+_MAX_WHAT = 60
 # Never written: a line without a title only changes a task that is here.
 _NO_TITLE = "?"
 # The last millisecond that a date can be written of.
@@ -76,6 +78,7 @@ class Imported(NamedTuple):
         conflicts: what it left for a person.
         changes: of each task that was here before and was changed.
         absent: the tasks that have been exchanged and are not in the export. They stay.
+        left_out: what a file of others says beside, and how often.
     """
 
     added: int
@@ -84,6 +87,7 @@ class Imported(NamedTuple):
     conflicts: tuple[Conflict, ...]
     changes: tuple[Change, ...]
     absent: tuple[int, ...]
+    left_out: tuple[str, ...] = ()
 
 
 class Line(NamedTuple):
@@ -116,21 +120,31 @@ def export(connection: sqlite3.Connection) -> list[bytes]:
     return lines
 
 
-def read_lines(lines: Iterable[bytes], name: str) -> list[Line]:
-    """The tasks of an export; `name` is what it is called in messages.
+def read(data: bytes, name: str) -> tuple[list[Line], tuple[str, ...]]:
+    """The tasks of an export, or of a file of others, and what was left out of that.
+
+    `name` is what it is called in messages.
 
     Raises:
         InvalidRequest: a line is no task, two are of the same, or tasks wait for each
             other in a circle.
         NewerSchema: a newer hostbridge wrote it.
     """
+    foreign = find_foreign(data, name)
+    if foreign is None:
+        lines = enumerate(data.splitlines(), 1)
+        return _lines((f"{name}:{at}", text) for at, text in lines if text.strip()), ()
+    left_out = foreign.left_out.most_common(_MOST_LEFT)
+    more = len(foreign.left_out) - len(left_out)
+    said = [f"{shortened(what, _MAX_WHAT)} ({n:,})" for what, n in left_out]
+    return _lines(foreign.tasks), (*said, *([f"and {more:,} more"] if more else []))
+
+
+def _lines(given: Iterable[tuple[str, bytes | dict[str, Any]]]) -> list[Line]:
     found: dict[str, Line] = {}
-    for at, text in enumerate(lines, 1):
-        if not text.strip():
-            continue
-        place = f"{name}:{at}"
+    for place, task in given:
         try:
-            line = _read(text, place)
+            line = _read(task, place)
         except (Unparsable, InvalidRequest) as exc:
             raise InvalidRequest(f"{place}: {exc}; nothing was imported") from None
         uuid = line.record.uuid
@@ -144,33 +158,21 @@ def read_lines(lines: Iterable[bytes], name: str) -> list[Line]:
     return [*found.values()]
 
 
-def _read(text: bytes, place: str) -> Line:
+def _read(task: bytes | dict[str, Any], place: str) -> Line:
+    """The line of a task: one of an export, or what others say of one."""
     try:
-        data = plain_json.loads(text)
+        data = plain_json.loads(task) if isinstance(task, bytes) else task
     except plain_json.JSONDecodeError as exc:
         raise Unparsable(f"not JSON: {exc}") from None
-    is_made = False
-    if isinstance(data, dict):
+    is_made = isinstance(task, dict)
+    if isinstance(data, dict) and not is_made:
         data.pop(_EARLIER, None)
         if is_made := "uuid" not in data:
-            # The same for everybody, and whenever it is read.
-            data["uuid"] = _made_uuid(data)
+            data["uuid"] = made_uuid(data)
     is_part = isinstance(data, dict) and not is_made and "title" not in data
     record = from_value(TaskRecord, data | {"title": _NO_TITLE} if is_part else data)
     _check(record)
     return Line(data, _in_form(record), is_made, place)
-
-
-def _made_uuid(data: dict[str, Any]) -> str:
-    try:
-        content = plain_json.dumps(dict(sorted(data.items())))
-    except (RecursionError, plain_json.JSONEncodeError):
-        raise Unparsable("nested too deeply") from None
-    digits = hashlib.sha256(content).hexdigest()
-    # Source: RFC 9562, "UUID Version 8".
-    return (
-        f"{digits[:8]}-{digits[8:12]}-8{digits[12:15]}-8{digits[15:18]}-{digits[18:30]}"
-    )
 
 
 def _in_form(record: TaskRecord) -> TaskRecord:

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 from bridge.protocol import plain_json
 from bridge.protocol.plain_types import Limits
-from bridge.protocol.record import Milliseconds, Record
+from bridge.protocol.record import Milliseconds, Record, Unparsable
 from bridge.tasks.task import RANKS, Priority, Status
 
 # Far more than others lag behind; one that does all the same is asked about.
@@ -68,6 +68,23 @@ class TaskRecord(Record):
     def exported(self) -> TaskRecord:
         """The same, with this version in its history."""
         return self.with_(history=history_of(self.versions()))
+
+
+def made_uuid(data: dict[str, Any]) -> str:
+    """A uuid by what is said: the same for everybody, and whenever it is read.
+
+    Raises:
+        Unparsable: it cannot be written as JSON.
+    """
+    try:
+        content = plain_json.dumps(dict(sorted(data.items())))
+    except (RecursionError, plain_json.JSONEncodeError):
+        raise Unparsable("nested too deeply") from None
+    digits = hashlib.sha256(content).hexdigest()
+    # Source: RFC 9562, "UUID Version 8".
+    return (
+        f"{digits[:8]}-{digits[8:12]}-8{digits[12:15]}-8{digits[15:18]}-{digits[18:30]}"
+    )
 
 
 def history_of(versions: Iterable[str]) -> tuple[str, ...]:

@@ -256,7 +256,8 @@ class Tasks:
         A line that was edited by hand is newer than what it was. What was changed on
         both sides stays as it is here, and is named, unless `prefer` says `ours` or
         `theirs`; that decides about all such tasks, or these `only`. A task without a
-        line stays. `name` is what messages call the export.
+        line stays. `name` is what messages call the export. Tasks of others (beads,
+        GitHub's issues, CSV, check lists) are added once, and never changed.
 
         Raises:
             InvalidRequest: a line is no task, or tasks wait for each other.
@@ -265,10 +266,11 @@ class Tasks:
         """
         from bridge.tasks import exchange
 
-        read = exchange.read_lines(lines.splitlines(), name)
+        read, left_out = exchange.read(lines, name)
         now_ms = self.store.now_ms()
         with self.database.write() as connection:
-            return exchange.merge(connection, read, now_ms, prefer, only)
+            done = exchange.merge(connection, read, now_ms, prefer, only)
+            return done._replace(left_out=left_out)
 
 
 def new_task(title: str, more: TaskOptions) -> NewTask:

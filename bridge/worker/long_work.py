@@ -189,7 +189,7 @@ def _result(
     except ConditionError as exc:
         return _error(exc.message)
     except (BridgeError, OSError, ValueError) as exc:
-        return _error(str(exc))
+        return _error(str(exc) or type(exc).__name__)
 
 
 def _error(why: str) -> Result:

@@ -45,6 +45,7 @@ def commit(worktree: Worktree, message: str) -> CommitId | None:
     with opened(worktree.project) as git:
         tree, entry = open_worktree(git, worktree)
         check_branch(worktree, entry)
+        old = refs.get_tip(git, worktree.branch)
         _refuse_unfinished(git, worktree, tree)
         # Attributes and files are those of the worktree from here on.
         here = git._replace(repo=tree, project=worktree.folder, folder=entry)
@@ -53,11 +54,10 @@ def commit(worktree: Worktree, message: str) -> CommitId | None:
             index = IndexCopy(here, entry, stage)
             _refuse_conflicts(worktree, index)
             is_new = _gather(here, index)
-            made = _commit(here, worktree.branch, index, message)
+            made = _commit(here, old, index, message)
             if made or is_new:
                 lock.replace(index.data())
             if made:
-                old = refs.tip(git, worktree.branch)
                 refs.move(here, worktree.branch, old, made, why=f"commit: {message}")
                 return made
         return _made_before(git, worktree, message)
@@ -127,8 +127,8 @@ def _has(git: Git, key: str) -> bool:
     return config.get_bool(key) if key in config else True
 
 
-def _commit(git: Git, branch: str, index: IndexCopy, message: str) -> CommitId | None:
-    parent = git.repo[refs.tip(git, branch) or ""]
+def _commit(git: Git, old: CommitId, index: IndexCopy, message: str) -> CommitId | None:
+    parent = git.repo[old]
     tree = index.write_tree()
     if tree.id == parent.peel(git.lib.Tree).id:
         return None

@@ -134,14 +134,14 @@ def _make(git: Git, worktree: Worktree) -> None:
 def _mend(git: Git, worktree: Worktree) -> None:
     """Make again what is missing of a worktree that was whole once."""
     folder = worktree.folder
-    linked = find_linked(folder)
-    if linked is not None and linked.is_known and linked.main / ".git" == git.common:
-        return
     if refs.tip(git, worktree.branch) is None:
         raise WorktreeGone(
             f"{folder}: its branch {worktree.branch!r} is gone from {git.project}",
             ways=("git reflog finds its last commit",),
         )
+    linked = find_linked(folder)
+    if linked is not None and linked.is_known and linked.main / ".git" == git.common:
+        return
     if not os.path.lexists(folder):
         _write_files(git, worktree)
         return
@@ -154,7 +154,7 @@ def _mend(git: Git, worktree: Worktree) -> None:
     entry = linked_entry(git, worktree)
     index = IndexCopy(git, entry, git.locks.stage())
     if not (entry / "index").exists():
-        tip = git.repo[refs.tip(git, worktree.branch) or ""]
+        tip = git.repo[refs.get_tip(git, worktree.branch)]
         index.fill(tip.peel(git.lib.Tree))
         with git.locks.held(entry / "index") as lock:
             lock.replace(index.data())

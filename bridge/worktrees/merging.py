@@ -85,7 +85,7 @@ def merge(
         WorktreeRefused: a branch is missing, or `into` is in use elsewhere.
     """
     with opened(project) as git:
-        old, theirs = _tip(git, into), _tip(git, branch)
+        old, theirs = refs.get_tip(git, into), refs.get_tip(git, branch)
         if old == theirs or git.repo.descendant_of(old, theirs):
             return Merged(old, "already")
         if git.repo.descendant_of(theirs, old):
@@ -119,19 +119,8 @@ def current_branch(project: Path) -> str:
         return name.removeprefix(refs.HEADS)
 
 
-def _tip(git: Git, branch: str) -> CommitId:
-    found = refs.tip(git, branch)
-    if found is None:
-        refs.refuse_unborn(git)
-        raise WorktreeRefused(
-            f"{git.project} has no branch {branch!r}",
-            ways=("git branch lists them",),
-        )
-    return found
-
-
 def _merged_tree(git: Git, branch: str, into: str) -> str | Conflict:
-    ours, theirs = _tip(git, into), _tip(git, branch)
+    ours, theirs = refs.get_tip(git, into), refs.get_tip(git, branch)
     base = git.repo.merge_base(ours, theirs)
     if base is None:
         raise WorktreeRefused(

@@ -33,6 +33,20 @@ def tip(git: Git, branch: str) -> CommitId | None:
     return None if found is None else str(found.peel(git.lib.Commit).id)
 
 
+def get_tip(git: Git, branch: str) -> CommitId:
+    """As `tip`, of a branch that has to be there.
+
+    Raises:
+        WorktreeRefused: it is not.
+    """
+    if (found := tip(git, branch)) is not None:
+        return found
+    refuse_unborn(git)
+    raise WorktreeRefused(
+        f"{git.project} has no branch {branch!r}", ways=("git branch lists them",)
+    )
+
+
 def check_name(git: Git, branch: str) -> None:
     """Refuse what cannot be the name of a branch.
 

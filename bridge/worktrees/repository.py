@@ -221,4 +221,4 @@ def _ways(exc: Exception) -> tuple[str, ...]:
 def _words(exc: Exception) -> str:
     if isinstance(exc, KeyError) and _is_object_id(exc):
         return f"this clone lacks the object {exc.args[0]}"
-    return str(exc)
+    return str(exc) or type(exc).__name__

@@ -25,7 +25,8 @@ class Status:
         changed: the files that differ from the last commit, ignored ones left out.
         ahead: how many commits it has that are not in its base.
         is_merged: whether its commits are all in another branch.
-        differs: whether what is committed differs from what it began with.
+        differs: whether what is committed differs from what it began with, or that
+            cannot be told: its branch is gone.
     """
 
     exists: bool
@@ -67,7 +68,7 @@ def look(git: Git, worktree: Worktree) -> Status:
     ahead = sum(git.repo.ahead_behind(tip, since or worktree.start)[0] for tip in known)
     is_merged = all(_is_elsewhere(git, tip, worktree) for tip in known)
     began = _tree(git, worktree.start)
-    differs = any(_tree(git, tip) != began for tip in known)
+    differs = not known or any(_tree(git, tip) != began for tip in known)
     return Status(exists, branch, changed, ahead, is_merged, differs)
 
 

@@ -60,6 +60,14 @@ def test_error_a_hub_that_never_ends(pull, hub, pulled):
     assert partial.stat().st_size <= len(MODEL)
 
 
+@pytest.mark.parametrize("wanted", [FILE, "owner/small-GGUF"], ids=["file", "list"])
+def test_error_a_hub_that_packs(pull, hub, wanted):
+    """However little it sends, what it becomes has no limit."""
+    hub.packed = "gzip"
+
+    pull(wanted).refuses(1, "the server packed its answer (gzip), though asked not to")
+
+
 def test_error_a_folder_that_cannot_be_made(pull, pulled):
     pulled.parent.mkdir(parents=True)
     pulled.write_text("")

@@ -1,5 +1,6 @@
 """Answers without end are cut, and a server learns that nobody waits any more."""
 
+import gzip
 import socket
 import threading
 from types import SimpleNamespace
@@ -31,6 +32,24 @@ def test_error_a_line_without_end(server, monkeypatch, status):
 
     expected = ("too_long", "the server sent over 100,000 bytes")
     assert failure(connect(server, endless(status))) == expected
+
+
+@pytest.mark.parametrize("status", [200, 500], ids=["line", "error"])
+@pytest.mark.parametrize("packed", ["gzip", "GZIP, gzip", "zstd"])
+def test_error_a_packed_answer(server, status, packed):
+    """Two layers of gzip in 3 MB are terabytes, and come in parts of any size."""
+    asked = []
+
+    def act(talk: Talk, _) -> None:
+        asked.append(talk.headers["Accept-Encoding"])
+        talk.send_response(status)
+        talk.send_header("Content-Encoding", packed)
+        talk.end_headers()
+        talk.wfile.write(gzip.compress(gzip.compress(bytes(1_000_000))))
+
+    expected = f"the server packed its answer ({packed}), though asked not to"
+    assert failure(connect(server, act)) == ("agent_error", expected)
+    assert asked == ["identity"]
 
 
 def silent_from_then_on(talk: Talk, asked) -> None:

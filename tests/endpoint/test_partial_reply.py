@@ -29,6 +29,23 @@ FILTERED = say("{}", finish="content_filter")
 
 
 @pytest.mark.parametrize(
+    "thoughts",
+    [
+        "",
+        '<think>\nPerhaps {"a": "no"}, or [1]?\n</think>\n\n',
+        '\n<Thinking>{"a": "no"}</Thinking>',
+        'Perhaps {"a": "no"}?</think>',
+    ],
+    ids=["none", "think", "thinking", "opened in the prompt"],
+)
+def test_thoughts_before_a_reply_are_no_part_of_it(server, thoughts):
+    """Two JSON values were no reply, and each costs another turn."""
+    reply = '{"a": "<think>x</think>"}'
+
+    assert ask(connect(server, say(thoughts[:9], thoughts[9:], reply))).text == reply
+
+
+@pytest.mark.parametrize(
     ("act", "code", "message"),
     [
         (refuse, "agent_error", "the model refused: I cannot do that"),

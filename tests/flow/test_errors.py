@@ -98,3 +98,17 @@ def test_an_error_has_its_places():
     (problem,) = caught.value.problems
     assert (problem.line, problem.column, problem.level) == (2, 3, "error")
     assert caught.value.code == "invalid_flow"
+
+
+@pytest.mark.parametrize(
+    "piece", ["{n}{n}", "{n} {{a}}{n}{{a}}"], ids=["text", "names"]
+)
+def test_error_constants_that_grow(piece):
+    """Each twice what the one before it is: 775 bytes would fill the memory."""
+    lines = [f'$C{at + 1} := "{piece.format(n=f"$C{at}")}"' for at in range(40)]
+    source = "\n".join(['$C0 := "{a}x"', *lines, "a -> b:$C40"])
+
+    ((place, message),) = [each.split(": ") for each in found(source)]
+
+    assert place.endswith(f":{len(lines[21]) - len(piece.format(n='$C21')) - 1}")
+    assert message == "constants add up to over 10,000,000 characters"

@@ -6,7 +6,7 @@ import shutil
 import pytest
 from cachedworld import READS, RUNS
 from gitworld import Repository
-from lockworld import clone, lock, states
+from lockworld import GOOD, clone, lock, states
 from runworld import call
 
 from bridge import InvalidRequest
@@ -114,6 +114,17 @@ def test_what_a_clone_has_not_got_is_not_locked(world, tmp_path):
 
     why = f": unknown: it rests on {other}, which is not in the project"
     assert refusal(world).endswith(why)
+
+
+def test_an_answer_that_names_nothing_does_not_hold(world):
+    """As of a lock that a merge has cut: CI would be green for ever."""
+    file = lock(world)
+    file.write_text("\n".join(GOOD.splitlines()[:-1]) + "\n")
+
+    (found,) = world.bridge.check_lock(file)
+
+    what = ("unknown", "the lock names nothing that it rests on")
+    assert (found.state, [*map(tuple, found.reasons)]) == ("unknown", [what])
 
 
 def test_another_file_is_not_replaced(locked):

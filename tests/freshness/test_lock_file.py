@@ -48,6 +48,7 @@ ERRORS = {
     "raw escape codes": (
         GOOD + f'  file {DIGEST} "\x1b[2J"\n', 7, r"""'"\x1b[2J"' is no JSON string""",
     ),
+    "head alone": (f"{HEAD}\n# x\n", 3, "the file ends, and has no answer"),
     "nothing": ("", 1, "expected 'hostbridge answers 1', got ''"),
     "braces": (
         GOOD + f'  names {DIGEST} "src" "{{.,x}}/*"\n', 7, "is no pattern of files",

@@ -1,9 +1,17 @@
 """The innermost part of a schema that decoding cannot enforce."""
 
+import re
+from ipaddress import IPv6Network
+from pathlib import Path
+from typing import Literal
+from uuid import UUID
+
 import pytest
+from pydantic import SecretStr, TypeAdapter
 
 pytest.importorskip("llguidance")
 
+from bridge.agent_loop.reply_schema import FORMATS
 from bridge.llama.grammar import problem_of_shape
 from bridge.llama.unsupported_schema import find_problem
 
@@ -29,6 +37,26 @@ def test_the_innermost_part_is_found(name):
 
     assert where == ("properties", *way)
     assert "look-behind, is not supported" in why
+
+
+TYPES = (
+    set[int], frozenset[str], Path, bytes, SecretStr, re.Pattern, IPv6Network,
+    dict[UUID, int], dict[Literal["a"], int],
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", TYPES, ids=str)
+def test_ordinary_types_can_be_asked_for(kind):
+    """What decoding cannot enforce of them is checked afterwards."""
+    schema = {"type": "object", "properties": {"a": TypeAdapter(kind).json_schema()}}
+
+    assert find_problem(schema) is None
+
+
+def test_each_format_that_is_not_left_to_the_check_can_be_enforced():
+    known = [{"type": "string", "format": name} for name in sorted(FORMATS)]
+
+    assert [problem_of_shape(each) for each in known] == [None] * len(known)
 
 
 def test_the_whole_schema_if_no_part_fails_by_itself():

@@ -163,8 +163,16 @@ async def test_a_run_is_paused_and_ended_but_not_taken_up_again(use, client):
     assert ours == ["cancel_flow", "run_flow", "wait_for_flow"]
 
 
-async def test_error_what_is_refused_says_why(world, use):
-    """Nothing is begun: of a flow with faults, of the project's own, of no flow."""
+async def test_error_what_is_refused_says_why(world, use, tmp_path):
+    """Nothing is begun: of a flow with faults, of the project's own, of no flow.
+
+    And no file is quoted that a stranger's link, or the model itself, leads to.
+    """
+    outside = tmp_path / "outside.flow"
+    outside.write_text("do not show this")
+    (world.project / "linked.flow").symlink_to(outside)
+    (world.project / "calls.flow").write_text("@call:linked")
+    (world.project / ".env.flow").write_text("do not show this")
     folder = world.project / ".bridge" / "flows"
     folder.mkdir(parents=True)
     (folder / "theirs.flow").write_text(TWO)
@@ -174,6 +182,11 @@ async def test_error_what_is_refused_says_why(world, use):
         ("theirs", "not_trusted", "hostbridge trust"),
         (".bridge/flows/theirs.flow", "not_trusted", "hostbridge trust"),
         ('Explore:"{x}"', "invalid_flow", "no step makes {x}"),
+        (str(outside), "bad_request", "lies outside the project"),
+        ("../outside.flow", "bad_request", "leads out of the project"),
+        ("linked.flow", "bad_request", "is a link that leads out of the project"),
+        ("calls.flow", "invalid_flow", "is a link that leads out of the project"),
+        (".env.flow", "bad_request", "may hold secrets"),
         ("none", "bad_request", "no flow is named 'none'"),
         (str(world.project / "secret.txt"), "bad_request", "expected a name"),
         ("secret.txt", "bad_request", "expected a name"),

@@ -128,6 +128,21 @@ def test_error_a_schema_that_lies_elsewhere(address):
     assert problem_of_schema({"properties": {"a": {"$ref": address}}}) == complaint
 
 
+@pytest.mark.parametrize("name", ["Page<Item>", "a b", "a%b", "ä", "A<b>/c~d"])
+def test_a_reference_may_name_what_no_uri_holds(name):
+    """As generators write it for types with parameters."""
+    pointer = name.replace("~", "~0").replace("/", "~1")
+    item = {"properties": {"n": {"type": "integer"}}}
+    schema = {
+        "properties": {"a": {"$ref": f"#/$defs/{pointer}"}},
+        "$defs": {name: item},
+    }
+
+    assert problem_of_schema(schema) is None
+    assert problem_of(schema, {"a": {"n": 1}}) is None
+    assert problem_of(schema, {"a": {"n": ""}}) == '$.a.n: "" is not of type "integer"'
+
+
 def test_error_a_value_under_an_unusable_schema():
     problems = problems_of({"pattern": "("}, ["a", "b"])
 

@@ -8,9 +8,11 @@ import subprocess
 import sys
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from threading import Thread
 
 import pytest
+from polling import wait_until
 from storeworld import FakeClock, is_free, path_of, place_in, request, store_in
 
 from bridge import own_files
@@ -159,6 +161,29 @@ def test_error_the_thread_itself_holds_the_lock(state):
     assert str(caught.value) == f"{state.path}/locks/store.lock {REENTRY}"
     with locked(state, wait_s=5):
         pass
+
+
+def test_threads_get_the_lock_in_the_order_in_which_they_came(state):
+    """One that polls may be unlucky for as long as others come, until it gives up."""
+    got: list[int] = []
+
+    def take(number: int) -> None:
+        with locked(state, wait_s=600):
+            got.append(number)
+
+    threads = [threading.Thread(target=take, args=[number]) for number in range(40)]
+    with locked(state, wait_s=5):
+        for number, thread in enumerate(threads, 1):
+            thread.start()
+            wait_until(lambda number=number: len(lock._waiting) == number)
+        with ThreadPoolExecutor() as pool, pytest.raises(LockBusy) as caught:
+            pool.submit(locked, state, wait_s=0).result()
+    for thread in threads:
+        thread.join()
+
+    assert got == [*range(40)]
+    # Found without looking through what all processes have open.
+    assert f" is held by pid {os.getpid()} (" in str(caught.value)
 
 
 def test_error_a_submit_in_a_handler_that_interrupts_a_submit(tmp_path):

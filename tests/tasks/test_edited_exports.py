@@ -80,12 +80,12 @@ def test_a_title_alone_is_a_task(tasks, elsewhere):
     data = b'{"title": "written by hand"}\n{"title": "another", "priority": "high"}\n'
 
     for side in (tasks, elsewhere):
-        assert side.import_(data) == (2, 0, 0, (), (), ())
-        assert side.import_(data) == (0, 0, 2, (), (), ())
+        assert side.import_(data) == (2, 0, 0, (), (), (), ())
+        assert side.import_(data) == (0, 0, 2, (), (), (), ())
 
     assert [tasks.get(n).title for n in (1, 2)] == ["written by hand", "another"]
     tasks.update(1, title="changed since")
-    assert tasks.import_(data) == (0, 0, 2, (), (), ())
+    assert tasks.import_(data) == (0, 0, 2, (), (), (), ())
     assert elsewhere.import_(tasks.export()).conflicts == ()
     assert tasks.import_(elsewhere.export()).conflicts == ()
     assert tasks.export() == elsewhere.export()
@@ -135,7 +135,7 @@ def test_a_line_taken_out_is_no_deletion(shared):
 
     done = ours.import_(data[0] + b"\n" + data[2])
 
-    assert done == (0, 0, 2, (), (), (2,))
+    assert done == (0, 0, 2, (), (), (2,), ())
     assert [task.number for task in ours.list()] == [1, 2, 3, 4]
 
 

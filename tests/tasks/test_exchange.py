@@ -64,7 +64,7 @@ def test_what_is_exported_is_imported_whole(tmp_path_factory, plan):
 
     assert (done.added, done.conflicts) == (len(new), ())
     assert there.export() == data
-    same = (0, 0, len(new), (), (), ())
+    same = (0, 0, len(new), (), (), (), ())
     assert there.import_(data) == here.import_(data) == same
     titles = [task.title for task in there.list()]
     assert titles == [task.title for task in here.list()]
@@ -105,7 +105,7 @@ def test_what_both_sides_changed_is_named_and_left(shared):
     done = ours.import_(theirs.export())
 
     what = both_sides(("title", "ours", "theirs"), ("description", "x", ""))
-    assert done == (0, 0, 3, (Conflict(2, "ours", what),), (), ())
+    assert done == (0, 0, 3, (Conflict(2, "ours", what),), (), (), ())
     assert ours.export() == before
 
 
@@ -170,7 +170,7 @@ def test_what_is_not_there_is_named(shared, tmp_path):
 
     uuids = (ours.get(2).uuid, ours.get(1).uuid)
     what = f"left out: it names {', '.join(uuids)}, which is not here"
-    assert done == (1, 0, 0, (Conflict(1, "two", what),), (), ())
+    assert done == (1, 0, 0, (Conflict(1, "two", what),), (), (), ())
 
 
 def test_keys_of_a_later_version_survive(tasks, elsewhere):
@@ -257,7 +257,7 @@ CIRCLE = line(dependsOn=[OTHER]) + line(uuid=OTHER, dependsOn=[FIRST])
 WAIT = "1: tasks wait for each other:"
 BAD = {
     "no json": (b"{", "1: not JSON: "),
-    "list": (b"[]", "1: expected a JSON object, got list; nothing was"),
+    "list": (b'{"title": "x"}\n[]', "2: expected a JSON object, got list; nothing was"),
     "second": (
         line() + b"\n" + line(),
         f"3: a second line of task {FIRST}, as team.jsonl:1; nothing",

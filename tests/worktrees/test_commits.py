@@ -143,6 +143,19 @@ def test_error_the_agent_has_switched_the_branch(repository, worktree, words, on
     assert told in refused(worktree)
 
 
+def test_error_the_branch_is_gone(repository, worktree):
+    """It failed without a reason; a merge had nothing to do, with all work lost."""
+    repository.write("a", "changed\n", cwd=worktree.folder)
+    worktrees.commit(worktree, "work")
+    (repository.folder / ".git/refs/heads" / worktree.branch).unlink()
+
+    gone = f"{repository.folder} has no branch 'hostbridge/run1/dev'. What to do: git "
+    assert refused(worktree) == f"{gone}branch lists them"
+    assert worktrees.status(worktree).differs
+    with pytest.raises(WorktreeGone, match=r"its branch .* is gone"):
+        worktrees.create(repository.folder, worktree.branch, worktree.folder)
+
+
 def refused(worktree, kind=WorktreeRefused):
     """Why nothing is committed."""
     with pytest.raises(kind) as caught:
