@@ -1,7 +1,5 @@
 """The hook of our own `claude -p`: what is forbidden, ruled, and granted by options."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

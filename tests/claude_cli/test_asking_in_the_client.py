@@ -1,7 +1,5 @@
 """`claude -p` asks back, in the real client: its conversation is resumed."""
 
-from __future__ import annotations
-
 import json
 import re
 

@@ -1,7 +1,5 @@
 """The command line of `claude -p`: what is in it, and what is not."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

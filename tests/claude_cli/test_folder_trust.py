@@ -1,7 +1,5 @@
 """Which folders the client trusts: read from its record as the client reads it."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 

@@ -1,7 +1,5 @@
 """`ask --route claude`, whole, with the real client and a scripted model."""
 
-from __future__ import annotations
-
 import json
 import sys
 

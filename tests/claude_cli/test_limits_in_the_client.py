@@ -1,7 +1,5 @@
 """`claude -p` of ours: what a definition forbids, in the real client."""
 
-from __future__ import annotations
-
 import json
 import sys
 

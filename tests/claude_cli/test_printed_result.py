@@ -1,7 +1,5 @@
 """What the client printed, and what that means."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

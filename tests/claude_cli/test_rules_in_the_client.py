@@ -1,7 +1,5 @@
 """Rules in `claude -p` of ours, and agents that a hook runs by it: the real client."""
 
-from __future__ import annotations
-
 import json
 import threading
 import time

@@ -1,7 +1,5 @@
 """An agent of a run asks its person, on every route, and goes on with the answer."""
 
-from __future__ import annotations
-
 import json
 from contextlib import suppress
 

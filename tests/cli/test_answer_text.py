@@ -1,7 +1,5 @@
 """Who answered, whether it can be relied on, and the bare answer."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

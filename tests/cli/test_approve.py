@@ -1,7 +1,5 @@
 """`hostbridge approve`: whoever asks for many agents at once waits for a yes."""
 
-from __future__ import annotations
-
 import os
 
 import pytest

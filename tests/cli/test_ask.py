@@ -1,7 +1,5 @@
 """`hostbridge ask`: what it prints, and the exit code of every end."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -1,7 +1,5 @@
 """What is said, and done, while a limit of the session holds a request back."""
 
-from __future__ import annotations
-
 import pytest
 from fakeclaude import BY_CLAUDE, SERVED
 from spent import MINUTE_MS, spent

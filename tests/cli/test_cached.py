@@ -1,7 +1,5 @@
 """`ask --cached`, `ask --watch` and `stale`, as commands."""
 
-from __future__ import annotations
-
 import json
 import signal
 import time

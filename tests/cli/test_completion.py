@@ -1,7 +1,5 @@
 """The Tab key, in real shells on a terminal."""
 
-from __future__ import annotations
-
 import os
 import pty
 import re

@@ -1,7 +1,5 @@
 """`hostbridge config`: where each setting comes from, and changing what lasts."""
 
-from __future__ import annotations
-
 import signal
 import subprocess
 import sys

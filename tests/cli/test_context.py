@@ -1,7 +1,5 @@
 """`ask --context session` on the command line: what is said, and what is shown."""
 
-from __future__ import annotations
-
 import pytest
 
 from bridge.protocol.request import Request

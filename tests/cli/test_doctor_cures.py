@@ -3,8 +3,6 @@
 A cure that is no command is an action of a person, such as opening a session.
 """
 
-from __future__ import annotations
-
 import json
 import re
 import shlex

@@ -3,8 +3,6 @@
 `WRITE_SCREENS=1 pytest ...` writes the file anew; read what changed.
 """
 
-from __future__ import annotations
-
 import os
 import re
 import shlex

@@ -1,7 +1,5 @@
 """`--fallback-after`: an open session first, then a process of ours; one result."""
 
-from __future__ import annotations
-
 import os
 import time
 

@@ -1,7 +1,5 @@
 """A stopped process holds the store's lock: every command ends by its deadline (P4)."""
 
-from __future__ import annotations
-
 import os
 import re
 import signal

@@ -1,7 +1,5 @@
 """An interrupt counts, also one whose exception was dropped on its way."""
 
-from __future__ import annotations
-
 import os
 import signal
 import time

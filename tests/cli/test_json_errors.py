@@ -1,7 +1,5 @@
 """With `--json`, whatever ends a command is one object on stdout, in one form."""
 
-from __future__ import annotations
-
 import json
 import signal
 from importlib import import_module

@@ -1,7 +1,5 @@
 """`status --watch` on a real terminal: what a person sees, at any size of it."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 import sys

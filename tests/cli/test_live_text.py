@@ -1,7 +1,5 @@
 """What `status --watch` draws: everything that matters, as large as the terminal is."""
 
-from __future__ import annotations
-
 import pytest
 from overviews import RUNS, ended, live, seen, session
 from screens import same_as_file, too_wide

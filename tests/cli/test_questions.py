@@ -1,7 +1,5 @@
 """`ask` on a terminal, `reply` and `questions`: a person replies to an agent."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """What `--schema` takes: a file, JSON itself, or a pydantic model of the user."""
 
-from __future__ import annotations
-
 import json
 import sys
 

@@ -1,7 +1,5 @@
 """What `hostbridge serve` prints about a bug: the request, the log, the exit code."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

@@ -1,7 +1,5 @@
 """`hostbridge stats`: how it goes, of real requests, flows and tasks."""
 
-from __future__ import annotations
-
 import json
 import re
 import time

@@ -1,7 +1,5 @@
 """`hostbridge status`: sessions, requests, what ended last; once or followed."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -1,7 +1,5 @@
 """What people see of a request that waits for its next try."""
 
-from __future__ import annotations
-
 import re
 import time
 

@@ -3,8 +3,6 @@
 Then those bytes do, and no others.
 """
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 from typing import Any, NamedTuple

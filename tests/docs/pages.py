@@ -16,8 +16,6 @@ and one blank for any number. `claude` alone opens the session, in place of one 
 open. A command may go on after a backslash.
 """
 
-from __future__ import annotations
-
 import ast
 import asyncio
 import os

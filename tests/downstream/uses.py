@@ -4,8 +4,6 @@ What stands after `#:` is what mypy must say about the line: the type that
 `reveal_type` shows, or the code of the error. The test is in `test_uses.py`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import timedelta

@@ -5,8 +5,6 @@ What a fresh process finds depends on what was left, and on nothing else: a case
 ends as one before it did, and leaves the same files, is not looked at again.
 """
 
-from __future__ import annotations
-
 import contextlib
 import itertools
 import multiprocessing

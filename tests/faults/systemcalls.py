@@ -5,8 +5,6 @@ taken hold of it, then does what it is to do, and reports. Only system calls of 
 counted: strace begins at the child's first step.
 """
 
-from __future__ import annotations
-
 import contextlib
 import ctypes
 import os

@@ -7,8 +7,6 @@ out); of files that were not yet fsynced themselves, the name without the conten
 each of these disks a fresh store must find what submit and publish had promised.
 """
 
-from __future__ import annotations
-
 import os
 import shutil
 from collections.abc import Callable, Iterator

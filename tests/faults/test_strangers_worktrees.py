@@ -1,7 +1,5 @@
 """Worktrees of a stranger's repository: nothing that it configures is ever run (P8)."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

@@ -4,8 +4,6 @@ Killed at each system call that changes anything, of which the end is the last: 
 two of those nothing differs.
 """
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import Callable
 from functools import partial

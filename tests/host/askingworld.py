@@ -1,7 +1,5 @@
 """Agents that ask back, in a world of hooks."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

@@ -1,7 +1,5 @@
 """Values that a field of a rule must survive: YAML, as somebody may write it."""
 
-from __future__ import annotations
-
 VALUES = {
     "null": "null",
     "yes": "true",

@@ -1,7 +1,5 @@
 """A session whose person is asked what a flow's checkpoints ask."""
 
-from __future__ import annotations
-
 import json
 import re
 from itertools import count

@@ -1,7 +1,5 @@
 """What a client writes down of the agents of a session."""
 
-from __future__ import annotations
-
 import json
 from itertools import count
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What most tests of hooks begin with."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path

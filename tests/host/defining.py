@@ -1,7 +1,5 @@
 """An agent with a definition, `worker`, in a world of hooks."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The client's dialogs: what a person does at one, key by key."""
 
-from __future__ import annotations
-
 import re
 import time
 

@@ -1,7 +1,5 @@
 """Follow-ups: asked, offered, and sent to an idle agent."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from hookworld import HookWorld

@@ -1,7 +1,5 @@
 """Forks in a world of hooks: the user's yes, and programs that ask."""
 
-from __future__ import annotations
-
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager

@@ -1,7 +1,5 @@
 """Hooks that run an agent themselves: `mode: headless`, and a program for `claude`."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 from collections.abc import Iterator

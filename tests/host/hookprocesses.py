@@ -1,7 +1,5 @@
 """Hooks as processes, as the client starts them: one, or every one at once."""
 
-from __future__ import annotations
-
 import json
 import shutil
 import subprocess

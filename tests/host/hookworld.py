@@ -9,8 +9,6 @@
 A process that sleeps stands for the client.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

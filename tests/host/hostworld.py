@@ -8,8 +8,6 @@
 The events that `record` names are written down as the client sends them.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager

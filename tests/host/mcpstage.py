@@ -1,7 +1,5 @@
 """Our MCP server in a world with the real client, and a model that calls its tools."""
 
-from __future__ import annotations
-
 import json
 import sys
 from typing import Any

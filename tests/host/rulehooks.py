@@ -1,7 +1,5 @@
 """Rules in hooks without a client: put in force, and asked about a command."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from hookworld import HookWorld

@@ -1,7 +1,5 @@
 """Models and rules for tests of rules in the real client."""
 
-from __future__ import annotations
-
 import json
 
 from bridge.testing.stage.models import launch, new_tokens

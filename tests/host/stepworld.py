@@ -1,7 +1,5 @@
 """Step workflows in hooks without a client: begun in the session, or by an agent."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Tasks, our MCP server, and models that go through the steps of shipped workflows."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from typing import Any
