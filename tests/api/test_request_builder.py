@@ -112,3 +112,9 @@ def test_error_a_change_for_an_agent_that_nothing_would_show_it(bridge):
     assert failed.value.what == (
         "agent 'Explore' has no definition here: nothing would show it the change"
     )
+
+
+def test_error_a_schema_that_allows_anything(bridge):
+    """A keyword that JSON Schema does not know constrains nothing."""
+    with pytest.raises(InvalidRequest, match=r"^the schema allows anything: .*'typ'"):
+        bridge.submit("Which?", schema={"typ": "integer"})

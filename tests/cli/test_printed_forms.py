@@ -3,6 +3,8 @@
 import pytest
 from coordinatorworld import register_server
 
+from bridge.agents.load import load
+from bridge.agents.workflow_choice import choose
 from bridge.shipped import agents_folder
 
 # The step has servers of the plan's own program: those that end like this are ours.
@@ -68,3 +70,20 @@ def test_a_pipeline_starts_it_with_its_workflow(printed, host, is_expanded):
     for each in asked:
         assert each.workflow == "expansion"
         assert "In greet.py." in each.prompt
+
+
+@pytest.mark.parametrize("workflow", ["expansion", "validation"])
+def test_a_call_chooses_its_workflow(printed, workflow):
+    """Left to itself it is the default one."""
+    printed.bridge.tasks.create("It greets")
+    words = ("submit", "task-ops", "--task-id", "#1")
+
+    chosen = printed.run(*words, "--workflow", workflow)
+    plain = printed.run(*words)
+
+    requests = [
+        printed.bridge.status(ran.out.strip()).request for ran in (chosen, plain)
+    ]
+    definition = load(agents_folder() / "task-ops.yaml", "built-in").definition
+    names = [choose(definition, each.workflow).name for each in requests]
+    assert names == [f"task-{workflow}", "task-expansion"]
