@@ -118,8 +118,8 @@ def test_nothing_is_served_after_the_deadline(tmp_path):
     assert asked == []
 
 
-def test_submitting_waits_for_the_lock_until_the_deadline_at_most(bridge, monkeypatch):
-    """After its deadline the request would be useless."""
+def test_submitting_waits_for_the_lock_until_the_deadline(bridge, monkeypatch):
+    """After that the request would be useless."""
     waits: list[float] = []
     submit = Store.submit
 
@@ -133,7 +133,7 @@ def test_submitting_waits_for_the_lock_until_the_deadline_at_most(bridge, monkey
     bridge.submit("Which?", timeout_s=600)
     bridge.submit("Which?", timeout_s=5)
 
-    assert waits[0] == 10
+    assert 10 < waits[0] <= 600
     assert waits[1] <= 5
 
 
