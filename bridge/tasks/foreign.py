@@ -118,7 +118,9 @@ def _values_of(text: str, head: str, name: str) -> list[tuple[str, Any]] | None:
 
 def _rows(text: str, sign: str, name: str) -> Iterator[tuple[str, _Values]]:
     lines = (f"{line}\n" for line in text.split("\n"))
-    reader = csv.DictReader(lines, delimiter=sign, restkey="cells without a column")
+    reader = csv.DictReader(
+        lines, delimiter=sign, restkey="cells without a column", strict=True
+    )
     try:
         for row in reader:
             if any(row.values()):
@@ -132,9 +134,10 @@ def _items(
     text: str, name: str, left_out: Counter[str]
 ) -> Iterator[tuple[str, _Values]]:
     """The items of check lists: each is a part of the one that it is indented below."""
-    found: list[tuple[str, _Values]] = []
-    # How far the items are indented that are open here, and which they are.
-    above: list[tuple[int, _Values]] = []
+    found: list[tuple[str, _Values, list[str]]] = []
+    # How far the items are indented that are open here, which they are, and what is
+    # below them.
+    above: list[tuple[int, _Values, list[str]]] = []
     known: Counter[str] = Counter()
     is_code = False
     for at, line in enumerate(text.split("\n"), 1):
@@ -149,15 +152,16 @@ def _items(
             task |= {"parent": above[-1][1]["id"]} if above else {}
             where = f"{task.get('parent', 'item')}\n{item[3].strip()}"
             known[where] += 1
-            task |= {"id": f"{where}\n{known[where]}", "description": ""}
-            found.append((f"{name}:{at}", task))
-            above.append((depth, task))
+            task |= {"id": f"{where}\n{known[where]}"}
+            below: list[str] = []
+            found.append((f"{name}:{at}", task, below))
+            above.append((depth, task, below))
         elif above:
-            above[-1][1]["description"] += f"{line}\n"
+            above[-1][2].append(line)
         elif line.strip():
             left_out["other lines"] += 1
-    for place, task in found:
-        yield place, task | {"description": dedent(task["description"])}
+    for place, task, below in found:
+        yield place, task | {"description": dedent("\n".join(below))}
 
 
 class _Reader:

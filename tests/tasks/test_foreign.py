@@ -122,6 +122,8 @@ def test_what_others_have_becomes_tasks_once(tasks, text, expected, left_out):
         ('{"id": "\\ud800", "title": "x"}', "x:1: "),
         ("a,b\n1,2\n", "x:1: not JSON"),
         ("title\n" + "x" * 200_000, "x:2: field larger than field limit"),
+        # It would swallow the rows that follow.
+        ('title,status\n"x,open\ny,done\n', "x:2: unexpected end of data"),
     ],
 )
 def test_error_what_is_no_task_is_named(tasks, text, why):
