@@ -36,8 +36,9 @@ from bridge.rules.freshness import (
     times_of_sets,
 )
 from bridge.rules.in_force import Rules, variables_of
-from bridge.rules.layers import FILE, folders_of, live, read_all, sources
+from bridge.rules.layers import live, read_all, sources
 from bridge.rules.rule_file import RULE_EVENTS, RuleFile
+from bridge.rules.rule_places import FILE, folders_of
 from bridge.rules.signs import classes_of
 from bridge.store.directory import Folder
 from bridge.store.store import Store

@@ -29,11 +29,10 @@ from bridge.rules.rule_file import (
     read_rules,
     unread,
 )
+from bridge.rules.rule_places import FILE, SETS, folders_of
 from bridge.store.location import Place
 
 BUILT_IN = Path(__file__).with_name("built_in.yaml")
-FILE = "rules.yaml"
-SETS = "rules"
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,11 +60,6 @@ class Source:
     def is_admitted(self) -> bool:
         """Whether the file as it is may be in force."""
         return self.data is not None and self.admits(self.data)
-
-
-def folders_of(settings: Settings, place: Place) -> dict[Layer, Path]:
-    """The folder of each layer's rules."""
-    return {"user": settings.home, "project": place.owner / ".bridge"}
 
 
 def sources(settings: Settings, place: Place) -> list[Source]:

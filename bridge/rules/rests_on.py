@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from bridge.agents import trust
 from bridge.config import Settings
 from bridge.freshness.looks import Look
-from bridge.rules.layers import FILE, SETS, folders_of
+from bridge.rules.rule_places import FILE, SETS, folders_of
 from bridge.store.location import Place
 
 
