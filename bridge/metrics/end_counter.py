@@ -71,8 +71,8 @@ class EndCounter:
             seen[end.request_id] = end.duration_ms
             if end.request_id in told:
                 later = told[end.request_id]
-                end.usage = later.usage or end.usage
-                end.model = later.model or end.model
+                usage, model = later.usage or end.usage, later.model or end.model
+                end = end._replace(usage=usage, model=model)
             key = (days[line[PART]], end.agent, end.route, end.model)
             counted = known.get(key) or self._counted(key)
             self._add(counted, end)

@@ -1,35 +1,30 @@
 """The lines of the journal that metrics are made of, as values. Pure.
 
-What a line does not say has its default. A field of a wrong type, as something newer or
-something else may have written it, is left out; the rest of the line counts.
+A field that a line does not have, or has with a wrong type, gets its default: something
+newer or something else may have written it. The rest of the line counts.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import suppress
-from typing import Annotated, Generic, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar, get_type_hints
 
-import msgspec
+import orjson
 
-# What is more is no count of anything here; and all sums stay within JSON.
-Count = Annotated[int, msgspec.Meta(ge=0, le=10**12)]
+from bridge.protocol.plain_types import camel_case
 
-
-class Line(msgspec.Struct, rename="camel", gc=False):
-    """What each of these lines says: whom it is about."""
-
-    request_id: str
+# Larger numbers are no count of anything here; and all sums stay within JSON.
+_LARGEST = 10**12
 
 
-class Usage(msgspec.Struct, rename="camel", gc=False):
-    """As `bridge.protocol.usage.Usage`."""
+class Usage(NamedTuple):
+    """The tokens of a request; as `bridge.protocol.usage.Usage`."""
 
-    input_tokens: Count = 0
-    cache_read_tokens: Count = 0
-    cache_write_tokens: Count = 0
-    output_tokens: Count = 0
-    requests: Count = 0
+    input_tokens: int = 0
+    cache_read_tokens: int = 0
+    cache_write_tokens: int = 0
+    output_tokens: int = 0
+    requests: int = 0
 
     @property
     def tokens(self) -> int:
@@ -37,42 +32,72 @@ class Usage(msgspec.Struct, rename="camel", gc=False):
         return self.input_tokens + self.cache_write_tokens + self.output_tokens
 
 
-class End(Line, rename="camel", gc=False):
-    """The end of a request; see `bridge.protocol.end_facts`."""
+class End(NamedTuple):
+    """The end of a request; see `bridge.protocol.end_facts`. Times in milliseconds."""
 
+    request_id: str
     event: str = ""
     agent: str = ""
     route: str = ""
     model: str = ""
     code: str | None = None
-    duration_ms: Count | None = None
-    wait_ms: Count | None = None
+    duration_ms: int | None = None
+    wait_ms: int | None = None
     verified: bool | None = None
     degraded: bool = False
-    retries: Count = 0
-    corrections: Count = 0
+    retries: int = 0
+    corrections: int = 0
     usage: Usage | None = None
 
 
-class Later(Line, rename="camel", gc=False):
+class Later(NamedTuple):
     """What an agent took in the end, told after the answer."""
 
+    request_id: str
     model: str = ""
     usage: Usage | None = None
 
 
-class RunEnd(Line, rename="camel", gc=False):
-    """The end of a run of a flow."""
+class RunEnd(NamedTuple):
+    """The end of a run of a flow. Times in milliseconds."""
 
+    request_id: str
     flow: str = ""
-    duration_ms: Count | None = None
-    agents: Count = 0
-    tokens: Count = 0
+    duration_ms: int | None = None
+    agents: int = 0
+    tokens: int = 0
 
 
-_L = TypeVar("_L", bound=Line)
-# What is no JSON, no UTF-8, or not what was expected; what is nested too deeply.
-_BROKEN = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
+_L = TypeVar("_L", bound=NamedTuple)
+# The name of a field in JSON, its type there, and its default.
+_Field = tuple[str, Any, Any]
+
+
+def _fields_of(kind: Any) -> list[_Field]:
+    hints = get_type_hints(kind)
+    return [
+        (camel_case(name), _plain(hints[name]), kind._field_defaults.get(name))
+        for name in kind._fields
+    ]
+
+
+def _plain(hint: Any) -> Any:
+    """The type that a field has in JSON: `str` for `str | None`."""
+    return next(iter(getattr(hint, "__args__", ())), hint)
+
+
+def _values(data: dict[str, Any], fields: list[_Field]) -> list[Any]:
+    get: Callable[[str], Any] = data.get
+    return [
+        value
+        if type(value := get(name)) is kind
+        and (kind is not int or 0 <= value <= _LARGEST)
+        else default
+        for name, kind, default in fields
+    ]
+
+
+_USAGE = _fields_of(Usage)
 
 
 class Reader(Generic[_L]):
@@ -80,22 +105,16 @@ class Reader(Generic[_L]):
 
     def __init__(self, kind: type[_L]) -> None:
         self._kind = kind
-        self._decode: Callable[[bytes], _L] = msgspec.json.Decoder(kind).decode
+        self._fields = _fields_of(kind)
 
     def read(self, line: bytes) -> _L | None:
         """What a line says; None if it is broken, or does not say about whom."""
-        for read in (self._decode, self._usable):
-            try:
-                return read(line)
-            except _BROKEN:
-                continue
-        return None
-
-    def _usable(self, line: bytes) -> _L:
-        """What a line says in fields of the right types."""
-        found = {}
-        for name, value in msgspec.json.decode(line).items():
-            with suppress(msgspec.ValidationError):
-                msgspec.convert({"requestId": "", name: value}, self._kind)
-                found[name] = value
-        return msgspec.convert(found, self._kind)
+        try:
+            data = orjson.loads(line)
+        except orjson.JSONDecodeError:
+            return None
+        if type(data) is not dict or type(data.get("requestId")) is not str:
+            return None
+        if type(usage := data.get("usage")) is dict:
+            data["usage"] = Usage(*_values(usage, _USAGE))
+        return self._kind(*_values(data, self._fields))
