@@ -9,7 +9,7 @@ answer reports failure, whatever it says.
 
 import shlex
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import orjson
@@ -120,9 +120,8 @@ def judge_submitted(
     (_, name, *_), item = failed[-1]
     what = item.command or name
     if is_output:
-        verdict = replace(verdict, parsed={**verdict.parsed, "status": "failed"})
-    return replace(
-        verdict,
+        verdict = verdict._replace(parsed={**verdict.parsed, "status": "failed"})
+    return verdict._replace(
         code="agent_failed",
         complaint=f"success was claimed, but {what!r} failed: {item.content}",
     )
@@ -167,7 +166,7 @@ def _with_evidence(
         known = named if isinstance(named, str) else None
         claims.append({**kept, "toolUseId": kept["toolUseId"] or known})
     proof = [item.to_data() for item in all_evidence(calls)]
-    return replace(verdict, parsed={**parsed, "evidence": [*claims, *proof]})
+    return verdict._replace(parsed={**parsed, "evidence": [*claims, *proof]})
 
 
 def consistent_schema(

@@ -10,7 +10,6 @@ directory is gone.
 
 import time
 from collections.abc import Callable
-from dataclasses import replace
 
 from bridge.errors import StateUnavailable
 from bridge.host import offers, registration
@@ -49,7 +48,7 @@ def _hear_agents_before(hook: HookContext, store: Store) -> None:
     if subagent_runs.all_runs(store):
         from bridge.host.missed_ends import hear_finished
 
-        hear_finished(replace(hook, store=store))
+        hear_finished(hook._replace(store=store))
 
 
 def _go_on_with_flows(hook: HookContext, store: Store) -> None:

@@ -1,6 +1,6 @@
 """What a handler gets: one event, the session it came from, and the store."""
 
-from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from bridge.config import Settings
 from bridge.host.events import HookEvent
@@ -9,8 +9,7 @@ from bridge.store.sessions import Session
 from bridge.store.store import Store
 
 
-@dataclass(frozen=True, slots=True)
-class HookContext:
+class HookContext(NamedTuple):
     """One event in its surroundings."""
 
     settings: Settings
@@ -18,7 +17,7 @@ class HookContext:
     event: HookEvent
     session: Session
     # When what failed here may be tried again, in milliseconds since 1970.
-    due: list[int] = field(default_factory=list)
+    due: list[int]
 
     @property
     def claimant(self) -> Claimant:

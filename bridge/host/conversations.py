@@ -86,7 +86,7 @@ def conversation_in(
     event: Json = {"session_id": session.session_id}
     if run is not None:
         event["agent_id"] = run.agent_id
-    hook = HookContext(settings, store, HookEvent(event), session)
+    hook = HookContext(settings, store, HookEvent(event), session, [])
     return conversation_of(hook, run)
 
 

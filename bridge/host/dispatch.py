@@ -3,7 +3,6 @@
 import os
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -72,7 +71,7 @@ def answer(data: bytes, event_name: str, kind: str = "", state: str = "") -> Hoo
         session = _session_of(settings, opened, event, kind, host)
         if session is None:
             return SILENT
-        hook = HookContext(settings, opened, event, session)
+        hook = HookContext(settings, opened, event, session, [])
         output = _answered(hook)
         go_on_with_flows(hook)
         output = with_notes(hook, output)
@@ -86,7 +85,7 @@ def answer(data: bytes, event_name: str, kind: str = "", state: str = "") -> Hoo
                 log_answer(hook, output)
     if output.printed is not None or output.later is not None:
         # Both open the state anew, the second in a process of its own.
-        output = output.bound_to(replace(hook, store=store))
+        output = output.bound_to(hook._replace(store=store))
     return output
 
 

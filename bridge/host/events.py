@@ -8,9 +8,8 @@ Source: Claude Code hooks reference, "Hook input"; measured on 2.1.330.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from bridge.host.call_notes import name_of
 from bridge.policy.tool_classes import QUESTION
@@ -21,8 +20,7 @@ from bridge.protocol.ids import is_id
 DECIDED_ONCE = frozenset({"PreToolUse", "SubagentStop"})
 
 
-@dataclass(frozen=True, slots=True)
-class HookEvent:
+class HookEvent(NamedTuple):
     """One event from the client."""
 
     raw: dict[str, Any]

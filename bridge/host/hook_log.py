@@ -3,7 +3,6 @@
 import os
 import sys
 import time
-import traceback
 from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
@@ -27,6 +26,8 @@ def log_failure(event_name: str) -> None:
     try:
         if not _is_fault(sys.exception(), event_name):
             return
+        import traceback
+
         with _home() as folder:
             _append(folder, ERRORS, f"{event_name}\n{traceback.format_exc()}")
     except Exception:  # noqa: BLE001, S110 - there is nowhere left to complain

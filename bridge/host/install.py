@@ -254,7 +254,7 @@ class Installer:
                 "transcript_path": session.transcript_path,
                 "cwd": session.cwd,
             }
-            hook = HookContext(self._settings, opened, HookEvent(known), session)
+            hook = HookContext(self._settings, opened, HookEvent(known), session, [])
             unseen_ends.release_all(hook)
             registration.strike_off(opened, session)
         return True

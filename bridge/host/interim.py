@@ -17,7 +17,7 @@ left. Without one the client wakes no agent when another ends: see
 """
 
 import time
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from bridge.host import runs, transcript
 from bridge.host.context import HookContext
@@ -34,8 +34,7 @@ REPORT = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Ahead:
+class Ahead(NamedTuple):
     """The ends that an agent which stops now has still to hear of.
 
     `agents` are at work, and the client wakes it when they end; `reports` tells it what

@@ -6,7 +6,6 @@ Nothing is decided here: `bridge.host.capture` does, by what this says.
 from __future__ import annotations
 
 import os
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from bridge.host import asking, transcript
@@ -35,7 +34,7 @@ def judged(hook: HookContext, run: AgentRun, request: Request, words: str) -> Ve
 
     calls = tool_calls.seen_calls(hook.store, run.agent_id)
     if run.folder:
-        calls = [replace(call, within=_within(run.folder, call)) for call in calls]
+        calls = [call._replace(within=_within(run.folder, call)) for call in calls]
     try:
         with within(JUDGE_S):
             return judge(

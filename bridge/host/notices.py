@@ -8,7 +8,7 @@ Source: measured on Claude Code 2.1.330.
 """
 
 import re
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from bridge.host import agent_usage, asking, runs
 from bridge.host.call_notes import name_of
@@ -35,8 +35,7 @@ _QUOTED = re.compile(r'"[^"]*"')
 _INTERIM = "is waiting on its own background work"
 
 
-@dataclass(frozen=True, slots=True)
-class Notice:
+class Notice(NamedTuple):
     """The client's notice about a subagent; `words` are the agent's, if any.
 
     `tokens` is what its last request to the model and the answer to it held: the sum of

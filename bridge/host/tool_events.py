@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import time
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -136,6 +135,8 @@ def _held_to_grants(hook: HookContext, run: AgentRun) -> output.HookOutput | Non
 
 def _call_of(hook: HookContext, run: AgentRun) -> Call:
     """The call that an event is about, and how paths resolve where it is made."""
+    from dataclasses import replace
+
     from bridge.policy.permissions import Call
 
     place = hook.store.place
@@ -177,6 +178,8 @@ def _user_asks(hook: HookContext, call: Call) -> bool:
 
     Such a rule is about the words of a command, however they are written.
     """
+    from dataclasses import replace
+
     from bridge.policy.looking import parts_of
     from bridge.policy.permissions import is_granted, open_commands
 

@@ -16,8 +16,7 @@ from __future__ import annotations
 
 import os
 from contextlib import suppress
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from bridge.host import transcript
 from bridge.protocol.record import json_object
@@ -41,8 +40,7 @@ _INTERRUPTED = "[Request interrupted by user"
 _NO_MODEL = "<synthetic>"
 
 
-@dataclass(frozen=True, slots=True)
-class Ending:
+class Ending(NamedTuple):
     """How the conversation with an agent ends.
 
     `words` are its final message, None if it ends with anything else. `error` is why

@@ -156,7 +156,7 @@ def _offered(
             ways=("ask anew, without `continues`",),
         )
     event = HookEvent({"agent_id": caller.agent_id})
-    hook = HookContext(settings, store, event, caller.session)
+    hook = HookContext(settings, store, event, caller.session, [])
     offered = request.with_(session=caller.session.session_id, answer_to_host=True)
     try:
         offer_to_caller(hook, offered, f"mcp {request_id}")

@@ -4,8 +4,7 @@ Pure. Only what a hook or our own loop saw counts as verified.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from bridge.protocol.agent_output import AgentOutput, Evidence
 from bridge.protocol.contract import answer_schema
@@ -18,8 +17,7 @@ NOT_APPROVED = ("REJECTED", "NEEDS_REVIEW")
 _MAX_QUOTED = 600
 
 
-@dataclass(frozen=True, slots=True)
-class ToolCall:
+class ToolCall(NamedTuple):
     """An agent's tool call that a hook saw; `ok` is None until its end was seen.
 
     `within` is what a command did in the agent's own folder, if it had to change to

@@ -5,11 +5,9 @@ import math
 import re
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
-import orjson
-
+from bridge.protocol import plain_json
 from bridge.protocol.wording import shortened
 
 # For a scan through prose: how many places it tries, how many characters it reads.
@@ -25,8 +23,7 @@ _OPENING = re.compile(r"[ \t]*(`{3,}|~{3,})([^\n]*)\Z")
 _NOTHING = object()
 
 
-@dataclass(frozen=True, slots=True)
-class Invalid:
+class Invalid(NamedTuple):
     """Text that looks like JSON, and why it is rejected."""
 
     problem: str
@@ -156,8 +153,8 @@ def _storable(value: Any) -> Any:
     for _ in range(_EXTRA_DEPTH):
         wrapped = [wrapped]
     try:
-        orjson.dumps(wrapped)
-    except orjson.JSONEncodeError as exc:
+        plain_json.dumps(wrapped)
+    except plain_json.JSONEncodeError as exc:
         raise _Rejected(f"the JSON cannot be stored: {exc}") from None
     return value
 

@@ -5,12 +5,10 @@ again. The message is untrusted: its size and depth are bounded.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from itertools import chain
-from typing import Any
+from typing import Any, NamedTuple
 
-import orjson
-
+from bridge.protocol import plain_json
 from bridge.protocol.agent_output import AgentOutput
 from bridge.protocol.claimed_commands import ToolCall, is_verified, with_what_was_seen
 from bridge.protocol.contract import HEADING, answer_schema
@@ -33,8 +31,7 @@ _FILLED_IN = frozenset(
 _SEEN = frozenset({"exitCode", "exit_code", "outputSha256", "output_sha256"})
 
 
-@dataclass(frozen=True, slots=True)
-class Verdict:
+class Verdict(NamedTuple):
     """The result of judging an answer.
 
     `code` is None for a valid answer, `agent_failed` or `agent_blocked` for a valid
@@ -48,7 +45,7 @@ class Verdict:
     parsed: Any = None
     code: FailureCode | None = None
     complaint: str = ""
-    told: str | None = field(default=None, compare=False)
+    told: str | None = None
     question: Asked | None = None
 
     @property
@@ -183,7 +180,7 @@ def _is_echo(prompt: str, words: str) -> bool:
 
 
 def _bytes(value: Any) -> bytes:
-    return orjson.dumps(value, option=orjson.OPT_SORT_KEYS)
+    return plain_json.dumps(value, sort_keys=True)
 
 
 def _problems_of(

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 
-from bridge.agents import trust
 from bridge.config import Settings
 from bridge.freshness.looks import Look
 from bridge.rules.rule_places import FILE, SETS, folders_of
@@ -22,4 +21,6 @@ def looks_of(settings: Settings, place: Place, since_ms: int) -> Iterator[Look]:
         yield Look("contents", f"{folder}/{SETS}", "*.yaml", since_ms)
     projects = f"{place.owner}/.bridge"
     if any(os.path.lexists(f"{projects}/{name}") for name in (FILE, SETS)):
+        from bridge.agents import trust
+
         yield Look("file", f"{settings.home}/{trust.FILE}", "", since_ms)

@@ -5,7 +5,6 @@ the same step, the same request, and what the model has to be told is told.
 """
 
 import json
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -76,11 +75,11 @@ def after_bash(store: Store, call: str = "toolu_1") -> HookOutput:
     }
     with store.open() as opened:
         hook = HookContext(
-            settings_of(store), opened, HookEvent(raw), session_of(store)
+            settings_of(store), opened, HookEvent(raw), session_of(store), []
         )
         output = answer_with_steps(hook, lambda _hook: SILENT)
     if output.printed is not None:
-        output.printed(replace(hook, store=store))
+        output.printed(hook._replace(store=store))
     return output
 
 

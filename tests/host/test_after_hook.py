@@ -180,7 +180,7 @@ def settled(world: HookWorld, *, watches: int) -> list[float]:
     client = Client(world, watches=watches)
     event = HookEvent(world.event("SessionStart"))
     (session,) = world.live()
-    hook = HookContext(world.bridge.settings, world.store, event, session)
+    hook = HookContext(world.bridge.settings, world.store, event, session, [])
     after_hook.wake_until_answered(hook, pause=client)
     return [wait_s for wait_s, _ in client.seen]
 

@@ -4,10 +4,12 @@ import json
 import os
 import subprocess
 import sys
+from dataclasses import replace
 
 import pytest
 from hookprocesses import (
     EVENTS,
+    INSTALLED,
     ROOT,
     TIMEOUT_S,
     assert_harmless,
@@ -17,6 +19,7 @@ from hookprocesses import (
     run_hook,
     words,
 )
+from hookworld import GOOD
 
 from bridge.host.hook_table import HOOKS, Hook
 
@@ -97,6 +100,26 @@ def test_error_a_token_that_cannot_be_served_now(world):
     output = json.loads(stdout)["hookSpecificOutput"]
     assert output["permissionDecision"] == "deny"
     assert world.code(request) is None  # type: ignore[arg-type]
+
+
+def test_a_plain_answer_is_taken_without_a_library(world, tmp_path):
+    """Whoever asked waits for all that this hook imports."""
+    request, _, agent = world.begin()
+    said, python = tmp_path / "imports", tmp_path / "python"
+    python.write_text(f'#!/bin/sh\nexec {sys.executable} -X importtime "$@" 2>{said}\n')
+    python.chmod(0o700)
+    event = world.event("SubagentStop", agent_id=agent, last_assistant_message=GOOD)
+
+    run_hook(
+        Hook("SubagentStop", "agent-event"), event, replace(INSTALLED, python=python)
+    )
+
+    assert world.response(request).success
+    loaded = {line.rpartition("|")[2].strip() for line in said.read_text().splitlines()}
+    ours = {name for name in loaded if name.startswith("bridge")}
+    assert not loaded & {"yaml", "pydantic", "jinja2", "orjson", "jsonschema_rs"}
+    assert not loaded & {"dataclasses", "inspect", "datetime", "uuid", "traceback"}
+    assert len(ours) <= 165
 
 
 @pytest.mark.parametrize("where", ["answer", "destructor"])

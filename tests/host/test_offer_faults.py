@@ -86,7 +86,9 @@ def test_what_counts_as_asked_is_said(world, times):
     os.utime(state / "requests", (1, 1))
 
     try:
-        words = stop(HookContext(world.bridge.settings, store, event, session)).stdout
+        words = stop(
+            HookContext(world.bridge.settings, store, event, session, [])
+        ).stdout
     except LockBusy:
         words = b""
 

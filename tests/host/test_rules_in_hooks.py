@@ -64,7 +64,7 @@ def _hook(world):
     from bridge.host.events import HookEvent
 
     (session,) = world.live()
-    return HookContext(world.bridge.settings, world.store, HookEvent({}), session)
+    return HookContext(world.bridge.settings, world.store, HookEvent({}), session, [])
 
 
 SETS = {"rules.yaml": "usual", "rules/strict.yaml": "strict"}

@@ -149,7 +149,8 @@ REJECTED = {
     ("words", "code", "complaint"), REJECTED.values(), ids=REJECTED
 )
 def test_error_an_answer_that_does_not_count(words, code, complaint):
-    assert judge(asked(NUMBER), words) == Verdict(code=code, complaint=complaint)
+    found = judge(asked(NUMBER), words)
+    assert (found.code, found.complaint) == (code, complaint)
 
 
 def test_error_true_is_not_one():
@@ -179,7 +180,9 @@ ECHOES = {
 
 @pytest.mark.parametrize("words", ECHOES.values(), ids=ECHOES)
 def test_error_an_echo_of_the_prompt(words):
-    assert judge(asked(prompt=PROMPT), words) == Verdict(
+    found = judge(asked(prompt=PROMPT), words)
+
+    assert found._replace(told=None) == Verdict(
         code="prompt_echo",
         complaint="the last message repeats the prompt instead of answering it",
     )

@@ -7,7 +7,7 @@ from words import GOOD, asked, said
 
 from bridge.protocol.agent_output import Evidence
 from bridge.protocol.claimed_commands import ToolCall, rests_on_evidence
-from bridge.protocol.judge import Verdict, judge
+from bridge.protocol.judge import judge
 from bridge.protocol.response import Response, RunSummary
 
 
@@ -47,7 +47,7 @@ def test_error_evidence_of_an_unseen_or_failed_call(command, said):
     verdict = judge(asked(), evidence(command=command, passed=True), calls=CALLS)
 
     complaint = f"evidence[0] {said}: run it, or drop the claim"
-    assert verdict == Verdict(code="unverified", complaint=complaint)
+    assert (verdict.code, verdict.complaint) == ("unverified", complaint)
 
 
 FORM = {"type": "object", "properties": {"ok": {}, "evidence": {}}}
