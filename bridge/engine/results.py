@@ -70,7 +70,7 @@ def put_result(
                 return False
             folder.clear(name)
         if not durable:
-            folder.rename(folder.prepare(name, data, durable=False), name)
+            folder.replace_unsynced(name, data)
             return True
         try:
             folder.create(name, data)

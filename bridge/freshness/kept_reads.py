@@ -79,7 +79,8 @@ def keep(
     )
     data = with_seal(plain_json.dumps(reads.to_data()), state.key(), _KIND)
     name = _name(reads.question, reads.project)
-    state[FOLDER].replace(f"{name}.json", data, durable=False)
+    # One without its seal is ignored.
+    state[FOLDER].replace_unsynced(f"{name}.json", data)
 
 
 def find(state: State, request: Request, route: Route, project: Path) -> Given | None:

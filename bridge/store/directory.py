@@ -235,6 +235,10 @@ class Folder:
         if durable:
             self.sync()
 
+    def replace_unsynced(self, name: str, data: bytes) -> None:
+        """Make `name` hold `data`; a power cut may leave it empty. Never waits."""
+        self.rename(self.prepare(name, data, durable=False), name)
+
     def rename(self, temporary: str, name: str) -> None:
         """Give a prepared file its name, over any other; remove it if that fails."""
         try:

@@ -2,9 +2,8 @@
 
 A linked worktree holds a file `.git` with the line `gitdir: X/.git/worktrees/N`. It
 belongs to X only if `X/.git/worktrees/N/gitdir` names the folder in turn: an archive
-can bring a `.git` file, but cannot write into X. `hooks/lib.sh` has the same rule;
-tests/store/test_linked_worktree.py runs both over one table. Both follow no links, open
-only plain files, and read a bounded part of them.
+can bring a `.git` file, but cannot write into X. No link is followed, only plain files
+are opened, and of each a bounded part is read.
 
 Source: gitrepository-layout(5), "worktrees/<id>/gitdir"; git-worktree(1), "DETAILS".
 Either path may be relative to the folder of the file that holds it (Git 2.48).

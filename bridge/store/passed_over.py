@@ -98,9 +98,7 @@ class Passed:
                 lines = "".join(f"{n} {why}\n" for n, why in self._known.items())
                 # Not durable: it can be found out again.
                 folder, data = self._folder, lines.encode()
-                folder.rename(
-                    folder.prepare(self._file, data, durable=False), self._file
-                )
+                folder.replace_unsynced(self._file, data)
         except OSError:
             return False
         return True

@@ -39,6 +39,17 @@ def test_what_was_submitted_can_be_found(store):
     assert store.has_waiting()
 
 
+def test_whoever_submits_waits_for_the_disk_twice(store, monkeypatch):
+    """For the request, and for its name: what else is written can be made again."""
+    store.submit(request("a"), fan_out=8)
+    synced = []
+    monkeypatch.setattr(os, "fsync", synced.append)
+
+    store.submit(request("b"), fan_out=8)
+
+    assert len(synced) == 2
+
+
 def test_a_claim_names_its_holder(store):
     asked = request("a")
     store.submit(asked)
