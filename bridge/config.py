@@ -108,11 +108,6 @@ class Settings:
         "BRIDGE_TOKENS_PER_HOUR", count(0), "tokens that its agents may take in an "
         "hour", "session", default=20_000_000, unit="tokens",
     )  # fmt: skip
-    # Four slots that are never free take 240, and agents of agents come on top.
-    minutes_per_hour: int = setting(
-        "BRIDGE_MINUTES_PER_HOUR", count(0), "minutes that its agents may work in an "
-        "hour, all together", "session", default=480, unit="minutes",
-    )  # fmt: skip
     # 25 such hours: more than a busy week, less than a loop that runs for two days.
     agents_per_session: int = setting(
         "BRIDGE_AGENTS_PER_SESSION", count(0), "agents a session may start in all",
@@ -121,10 +116,6 @@ class Settings:
     tokens_per_session: int = setting(
         "BRIDGE_TOKENS_PER_SESSION", count(0), "tokens that its agents may take in all",
         "session", default=500_000_000, unit="tokens",
-    )  # fmt: skip
-    minutes_per_session: int = setting(
-        "BRIDGE_MINUTES_PER_SESSION", count(0), "minutes that its agents may work in "
-        "all", "session", default=12_000, unit="minutes",
     )  # fmt: skip
     # A review of a hundred files is an ordinary morning. With four slots it takes more
     # than half of the agents of an hour: whoever wants more than that can say so.
@@ -294,6 +285,8 @@ class Settings:
 TABLE: dict[str, Setting] = {
     key: each for key, each in vars(Settings).items() if isinstance(each, Setting)
 }
+# Settings of an earlier version, which change nothing any more.
+ENDED = frozenset({"minutes_per_hour", "minutes_per_session"})
 DEFAULTS: dict[str, Any] = {key: each.default for key, each in TABLE.items()}
 VARIABLES = frozenset(each.variable for each in TABLE.values() if each.variable)
 

@@ -10,12 +10,10 @@ MINUTE_MS = 60_000
 UP = Uptime(boot="b", ms=9_000_000)
 
 
-def spent(
-    now: Uptime, *ago_ms: int, tokens: int | None = None, worked_ms: int = 0
-) -> dict[str, Any]:
-    """Agents that began so long ago, worked so long, and took so many tokens each."""
+def spent(now: Uptime, *ago_ms: int, tokens: int | None = None) -> dict[str, Any]:
+    """Agents that began so long ago, and took so many tokens each."""
     charges = {
-        f"toolu_{number}": Charge(at, at, at + worked_ms, tokens)
+        f"toolu_{number}": Charge(at, at, at, tokens)
         for number, each in enumerate(ago_ms)
         for at in (now.ms - each,)
     }

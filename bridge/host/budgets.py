@@ -17,12 +17,11 @@ from bridge.store.spending import What, Window
 
 Key = Literal[
     "agents_per_hour", "agents_per_session", "tokens_per_hour", "tokens_per_session",
-    "minutes_per_hour", "minutes_per_session", "slots", "fan_out",
+    "slots", "fan_out",
 ]  # fmt: skip
 
 # From this share on, the user is warned.
 _NEAR_PERCENT = 80
-_MINUTE_MS = 60_000
 
 
 class _Budget(NamedTuple):
@@ -34,14 +33,11 @@ class _Budget(NamedTuple):
     words: str
 
 
-_WORK = "minutes of agents' work"
 _BUDGETS = (
     _Budget("agents_per_session", "agents", "session", "agents"),
     _Budget("tokens_per_session", "tokens", "session", "tokens"),
-    _Budget("minutes_per_session", "minutes", "session", _WORK),
     _Budget("agents_per_hour", "agents", "hour", "agents"),
     _Budget("tokens_per_hour", "tokens", "hour", "tokens"),
-    _Budget("minutes_per_hour", "minutes", "hour", _WORK),
 )
 _KEYS = ("slots", "fan_out", "max_depth", *(budget.key for budget in _BUDGETS))
 
@@ -157,7 +153,6 @@ def _uses(
     for budget in _BUDGETS:
         used = spending.used(budget.what, budget.window, now)
         used += promised if budget.what == "agents" else 0
-        used = used // _MINUTE_MS if budget.what == "minutes" else used
         yield budget, used, _most(session, budget.key)
 
 
@@ -254,8 +249,7 @@ def _spent(session: Session, budget: _Budget, use: Use, now: Uptime) -> HeldBack
     gone = f"{about(session, use)} are used up ({use.key})"
     if budget.window == "session":
         return _held(session, use, f"{gone}; time does not free them", None)
-    most = use.most * (_MINUTE_MS if budget.what == "minutes" else 1)
-    left_ms = session.spending.frees_at(budget.what, most, now) - now.ms
+    left_ms = session.spending.frees_at(budget.what, use.most, now) - now.ms
     what = f"{gone}; the next agent may start in {_about(left_ms / 1000)}"
     return _held(session, use, what, left_ms / 1000)
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from bridge.config import TABLE, Settings, suggestion
+from bridge.config import ENDED, TABLE, Settings, suggestion
 from bridge.errors import BadSetting, StateRefused
 from bridge.protocol.wording import in_shell
 from bridge.setting import PROGRAM, Setting
@@ -137,6 +137,9 @@ def parse(text: str, name: str) -> tuple[dict[str, Any], list[str]]:
     values: dict[str, Any] = {}
     problems = []
     for key, value in table.items():
+        if key in ENDED:
+            # It would take the others with it, which the user still wants.
+            continue
         try:
             values[key] = _value(key, value, *_places(name, text, key))
         except BadSetting as exc:

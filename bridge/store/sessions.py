@@ -59,8 +59,6 @@ class SessionLimits(Value):
     agents_per_session: Count | None = None
     tokens_per_hour: Count | None = None
     tokens_per_session: Count | None = None
-    minutes_per_hour: Count | None = None
-    minutes_per_session: Count | None = None
     fan_out: Count | None = None
     max_depth: Count | None = None
     by_variable: tuple[str, ...] = ()

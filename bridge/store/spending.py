@@ -1,4 +1,4 @@
-"""What the agents of a session took: how many there were, their tokens, their time.
+"""What the agents of a session took: how many there were, and their tokens.
 
 It is the part `spent` of the session's record, kept by call: a call that is seen twice
 counts once. Calls that ended more than an hour ago are only added up. All times are
@@ -23,7 +23,7 @@ HOUR_MS = 3_600_000
 # No agent is given more time.
 _LONGEST_MS = LONGEST_S * 1000
 
-What = Literal["agents", "tokens", "minutes"]
+What = Literal["agents", "tokens"]
 Window = Literal["hour", "session"]
 
 
@@ -51,7 +51,6 @@ class Spending(NamedTuple):
     boot: str = ""
     agents: int = 0
     tokens: int = 0
-    ms: int = 0
     untold: int = 0
     charges: Mapping[str, Charge] = MappingProxyType({})
     warned: tuple[str, ...] = ()
@@ -120,13 +119,12 @@ class Spending(NamedTuple):
         return self._replace(charges={**self.charges, call: charge})
 
     def used(self, what: What, window: Window, now: Uptime) -> int:
-        """How much was used; of minutes, the milliseconds.
+        """How much was used.
 
-        Within the last hour: agents that began, agents' tokens when they ended, and the
-        time that they worked.
+        Within the last hour: agents that began, and agents' tokens when they ended.
         """
         if window == "session":
-            own = {"agents": self.agents, "tokens": self.tokens, "minutes": self.ms}
+            own = {"agents": self.agents, "tokens": self.tokens}
             now_ms = self._now_ms(now)
             return own[what] + sum(
                 _amount(each, what, 0, now_ms) for each in self.charges.values()
@@ -179,23 +177,19 @@ class Spending(NamedTuple):
             boot=now.boot,
             agents=self.agents + len(old),
             tokens=self.tokens + sum(each.tokens or 0 for each in gone),
-            ms=self.ms + sum(each.closed(now_ms) - each.at for each in gone),
             untold=self.untold + sum(each.tokens is None for each in gone),
             charges={n: each for n, each in self.charges.items() if n not in old},
         )
 
 
-_TOTALS = ("agents", "tokens", "ms", "untold")
+_TOTALS = ("agents", "tokens", "untold")
 
 
 def _amount(charge: Charge, what: What, first: int, now_ms: int) -> int:
     """What one agent used from `first` on."""
-    closed = charge.closed(now_ms)
     if what == "agents":
         return int(charge.at >= first)
-    if what == "tokens":
-        return (charge.tokens or 0) if closed >= first else 0
-    return max(0, closed - max(charge.at, first))
+    return (charge.tokens or 0) if charge.closed(now_ms) >= first else 0
 
 
 def _charge(found: Mapping[str, Any]) -> Charge | None:

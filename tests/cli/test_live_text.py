@@ -19,10 +19,8 @@ LIMIT = HeldBack(limit="tokens_per_hour", session=NAME, **USED, **WHEN)
 BUDGETS = (
     Use(key="agents_per_session", used=163, most=5_000),
     Use(key="tokens_per_session", used=83, most=1_000),
-    Use(key="minutes_per_session", used=12, most=12_000),
     Use(key="agents_per_hour", used=163, most=200),
     Use(key="tokens_per_hour", **USED),
-    Use(key="minutes_per_hour", used=0, most=480),
 )
 HELD = {"session": NAME, "pid": 4711}
 WORKS = {"calls": 4, "tool": "Bash", "model": "haiku"}

@@ -67,7 +67,7 @@ def test_json_has_the_same_facts(project):
     state = {"seen": "alive", "wakes": True, "isOff": False, "offS": None}
     agents = {"running": 0, "slots": 4, "started": 0, "agentsPerHour": 200, "untold": 0}
     assert session == who | state | agents
-    kinds = [f"{what}_per_" for what in ("agents", "tokens", "minutes")]
+    kinds = [f"{what}_per_" for what in ("agents", "tokens")]
     assert budgets == {
         key: {"key": key, "used": 0, "most": DEFAULTS[key]}
         for key in (kind + window for window in ("session", "hour") for kind in kinds)

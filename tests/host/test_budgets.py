@@ -19,14 +19,11 @@ LIMITS = SessionLimits(slots=2, agents_per_hour=3)
 
 FREE = "the next agent may start in 57 min"
 NEVER = "time does not free them"
-WORK = "minutes of agents' work"
 # What two agents used each, three and two minutes ago; a limit; what is said of it.
 BUDGETS = (
     ({"tokens": 50}, {"tokens_per_hour": 100}, "100 of 100 tokens", FREE),
-    ({"worked_ms": MINUTE_MS}, {"minutes_per_hour": 2}, f"2 of 2 {WORK}", FREE),
     ({}, {"agents_per_session": 2}, "2 of 2 agents", NEVER),
     ({"tokens": 600}, {"tokens_per_session": 1000}, "1,200 of 1,000 tokens", NEVER),
-    ({"worked_ms": 90_000}, {"minutes_per_session": 3}, f"3 of 3 {WORK}", NEVER),
 )
 
 

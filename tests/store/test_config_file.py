@@ -94,6 +94,10 @@ PROBLEMS = {
 }
 
 
+def test_a_setting_that_has_ended_leaves_the_others_as_they_are():
+    assert parse("minutes_per_hour = 9\nslots = 3", "f") == ({"slots": 3}, [])
+
+
 @pytest.mark.parametrize("text", PROBLEMS)
 def test_error_a_wrong_line_is_named(text):
     assert parse(text, "f") == ({}, [f"f:{PROBLEMS[text]}"])

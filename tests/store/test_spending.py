@@ -11,7 +11,7 @@ from bridge.protocol.record import LATEST_MS
 from bridge.protocol.request import Uptime
 from bridge.store.spending import HOUR_MS, Spending
 
-WHATS = ("agents", "tokens", "minutes")
+WHATS = ("agents", "tokens")
 MINUTE_MS = 60_000
 # What happens: which call, what of it, and how much later.
 EVENTS = st.lists(
@@ -71,7 +71,6 @@ def test_a_session_never_uses_less_later(events, later_ms):
 @given(EVENTS, st.integers(1, 5), st.sampled_from(WHATS))
 def test_it_frees_when_it_says(events, most, what):
     spending, now = after(events)
-    most = most * (MINUTE_MS if what == "minutes" else 1)
 
     frees_at = spending.frees_at(what, most, now)
 
@@ -116,10 +115,10 @@ def test_a_reboot_begins_a_new_hour_and_no_new_session():
 
 def test_an_agent_whose_end_nobody_saw_works_until_its_time():
     """Its client was killed."""
-    spending, now = after([("a", "started", 0, 0)])
-    late = now.with_(ms=now.ms + 10 * MINUTE_MS)
+    spending, now = after([("a", "started", 0, 0), ("a", "told", 0, 7)])
+    later = [now.with_(ms=now.ms + MINUTE_MS + more) for more in (0, HOUR_MS)]
 
-    assert spending.used("minutes", "session", late) == MINUTE_MS
+    assert [spending.used("tokens", "hour", when) for when in later] == [7, 0]
 
 
 HOSTILE = (
@@ -132,7 +131,7 @@ def test_what_cannot_be_is_not_believed(value):
     """Nothing raises, and nothing is taken off."""
     usual = {"at": UP.ms, "until": UP.ms, "end": UP.ms, "tokens": 5}
     kept = {"boot": UP.boot, "agents": 3, "calls": {"good": usual}}
-    for key in (*usual, "agents", "tokens", "ms", "untold", "calls", "boot", "warned"):
+    for key in (*usual, "agents", "tokens", "untold", "calls", "boot", "warned"):
         raw = json.loads(json.dumps(kept))
         if key in usual:
             raw["calls"]["bad"] = usual | {key: value}
@@ -146,20 +145,20 @@ def test_what_cannot_be_is_not_believed(value):
                 assert spending.used(what, window, UP) >= 0
         if key != "boot":
             assert spending.used("agents", "hour", UP) >= (key != "calls")
-        spending.frees_at("minutes", 1, UP)
+        spending.frees_at("tokens", 1, UP)
         json.dumps(spending.started("new", UP, until=UP.ms).to_data())
 
 
 @pytest.mark.parametrize("until", [10**13, LATEST_MS])
 def test_nobody_works_for_years(until):
-    """Its minutes would leave the session none, and time would not free them."""
-    damaged = {"at": 10**12, "until": until}
-    known = {"at": UP.ms, "until": UP.ms + MINUTE_MS}
+    """Its tokens would leave the session none, and time would not free them."""
+    damaged = {"at": 10**12, "until": until, "tokens": 9}
+    known = {"at": UP.ms, "until": UP.ms + MINUTE_MS, "tokens": 5}
     calls = {"bad": damaged, "good": known}
     after_a_boot = Spending.read({"boot": "before", "calls": calls})
     asked_for_years = Spending().started("a", UP, until=until)
 
-    assert after_a_boot.used("minutes", "session", UP) == MINUTE_MS
+    assert after_a_boot.used("tokens", "session", UP) == 5
     kept = Spending.read(json.loads(json.dumps(asked_for_years.to_data())))
     assert kept.used("agents", "session", UP) == 1
 
