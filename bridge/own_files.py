@@ -30,6 +30,8 @@ _files: WeakKeyDictionary[FileIO, int | None] = WeakKeyDictionary()
 # Those that were open when such a thread forked this process. One is gone from here as
 # soon as the block is left that has it.
 _amid: WeakSet[FileIO] = WeakSet()
+# Whether there ever was one: each use of a folder asks, thousands in a sweep.
+_was_amid = False
 
 
 def open_file(
@@ -64,7 +66,7 @@ def check() -> None:
         StateUnavailable: the calling thread had such a file open when it was forked,
             and has not left the block since.
     """
-    if _amid and any(_is_mine(file) for file in _amid):
+    if _was_amid and any(_is_mine(file) for file in _amid):
         raise StateUnavailable(FORKED)
 
 
@@ -79,9 +81,11 @@ def _known() -> list[FileIO]:
 
 
 def _close_in_child() -> None:
+    global _was_amid  # noqa: PLW0603 - one process has one
     for file in _known():
         if not file.closed and _is_mine(file):
             _amid.add(file)
+            _was_amid = True
         file.close()
     _opening.release()
 

@@ -72,6 +72,12 @@ def dumps(
     return orjson.dumps(value, option=option)
 
 
+def check(value: Any) -> None:
+    """Return if a value can be written; raises as `dumps` does."""
+    if not _is_plain(value):
+        dumps(value)
+
+
 def _is_plain(value: Any, levels: int = _DEEPEST) -> bool:
     kind = type(value)
     if kind is str or kind is bool or value is None:
@@ -81,7 +87,12 @@ def _is_plain(value: Any, levels: int = _DEEPEST) -> bool:
     if not levels or kind not in (dict, list, tuple):
         return False
     if kind is dict:
-        if not all(type(key) is str for key in value):
-            return False
+        for key in value:
+            if type(key) is not str:
+                return False
         value = value.values()
-    return all(_is_plain(part, levels - 1) for part in value)
+    for part in value:
+        # Most parts are texts.
+        if type(part) is not str and not _is_plain(part, levels - 1):
+            return False
+    return True

@@ -59,18 +59,31 @@ def camel_case(name: str) -> str:
     return head + "".join(part[:1].upper() + part[1:] for part in rest)
 
 
+_ALLOWS: dict[str, Callable[[Any, Any], bool]] = {
+    "ge": operator.ge,
+    "gt": operator.gt,
+    "le": operator.le,
+    "lt": operator.lt,
+    "min_length": lambda value, limit: len(value) >= limit,
+    "max_length": lambda value, limit: len(value) <= limit,
+    "pattern": lambda value, limit: re.fullmatch(limit, value) is not None,
+}
+
+
 class Limits:
     """What a number or a text must satisfy: `ge=1`, `max_length=9`, as in pydantic."""
 
     def __init__(self, **limits: Any) -> None:
         """Keep the limits."""
         self.limits = limits
+        self._allowed = [(_ALLOWS[key], limit) for key, limit in limits.items()]
 
     def __call__(self, value: Any) -> Any:
         """Return a value within the limits; raise ValueError for any other."""
-        if all(_ALLOWS[key](value, limit) for key, limit in self.limits.items()):
-            return value
-        raise ValueError(value)
+        for allows, limit in self._allowed:
+            if not allows(value, limit):
+                raise ValueError(value)
+        return value
 
     def __get_pydantic_core_schema__(self, source: Any, handler: Any) -> Any:
         """What pydantic makes of the type, with the same limits."""
@@ -113,17 +126,6 @@ class Renamed:
         return core_schema.no_info_before_validator_function(
             lambda value: self.names.get(str(value), value), handler(source)
         )
-
-
-_ALLOWS: dict[str, Callable[[Any, Any], bool]] = {
-    "ge": operator.ge,
-    "gt": operator.gt,
-    "le": operator.le,
-    "lt": operator.lt,
-    "min_length": lambda value, limit: len(value) >= limit,
-    "max_length": lambda value, limit: len(value) <= limit,
-    "pattern": lambda value, limit: re.fullmatch(limit, value) is not None,
-}
 
 
 def reader_of(hint: Any, base: type) -> Reader:

@@ -102,7 +102,7 @@ def from_value(kind: type[R], value: Any) -> R:
         raise Unparsable("schemaVersion: expected an integer")
     refuse_newer(version, SCHEMA_VERSION)
     try:
-        plain_json.dumps(value)
+        plain_json.check(value)
         return kind.model_validate(value)
     except (RecursionError, plain_json.JSONEncodeError):
         raise Unparsable("nested too deeply") from None

@@ -10,7 +10,7 @@ Keys in JSON are camelCase. Unknown keys are kept.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from enum import Enum
 from typing import (
     TYPE_CHECKING,
@@ -36,6 +36,10 @@ class Value:
 
     fields: ClassVar[dict[str, plain_types.Field]] = {}
     _readers: ClassVar[dict[str, Any] | None] = None
+    # What is the same for every value of a class: it is asked for each that is read.
+    _defaults: ClassVar[dict[str, Any]] = {}
+    _factories: ClassVar[dict[str, Callable[[], Any]]] = {}
+    _required: ClassVar[frozenset[str]] = frozenset()
 
     def __init_subclass__(cls) -> None:
         """Collect the fields: those of the base class first."""
@@ -50,6 +54,12 @@ class Value:
             made.json_name = made.json_name or plain_types.camel_case(name)
             cls.fields[name] = made
         cls._readers = None
+        each = cls.fields.items()
+        cls._required = frozenset(name for name, of in each if of.is_required())
+        cls._factories = {n: of.default_factory for n, of in each if of.default_factory}
+        made_anew = cls._required.union(cls._factories)
+        # In the order of the fields, which is that of a record's keys.
+        cls._defaults = {n: None if n in made_anew else of.default for n, of in each}
 
     def __init__(self, **values: Any) -> None:
         """Take each field by its own name or by its name in JSON.
@@ -93,11 +103,12 @@ class Value:
             return convert(cls, _as_data(value))
 
     def _fill(self, found: dict[str, Any], extra: dict[str, Any]) -> None:
-        fields_set = frozenset(found)
-        for name, each in self.fields.items():
+        values = self.__dict__
+        values.update(self._defaults)
+        for name, make in self._factories.items():
             if name not in found:
-                found[name] = each.get_default()
-        self.__dict__.update(found, _extra=extra, _fields_set=fields_set)
+                values[name] = make()
+        values.update(found, _extra=extra, _fields_set=frozenset(found))
 
     @classmethod
     def fits(cls, value: Any) -> bool:
@@ -125,9 +136,8 @@ class Value:
             if name in found:
                 raise plain_types.NotPlain
             found[name] = read(part)
-        for name, each in cls.fields.items():
-            if each.is_required() and name not in found:
-                raise plain_types.NotPlain
+        if not cls._required <= found.keys():
+            raise plain_types.NotPlain
         return found, extra
 
     @classmethod

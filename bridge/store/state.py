@@ -206,7 +206,9 @@ class State:
         now_ms = self.now_ms()
         known = self._parsed if folder == "processing" else None
         request = read_request(self[folder], name, now_ms, known)
-        return request and request.on_clock(now_ms, uptime(self.clock))
+        if request is None or request.uptime is None:
+            return request
+        return request.on_clock(now_ms, uptime(self.clock))
 
     def _request(self, folder: str, name: str) -> Request | None:
         if folder == "requests":

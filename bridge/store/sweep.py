@@ -15,8 +15,8 @@ from bridge.store.questions import take_reply
 from bridge.store.responses import end, finish
 from bridge.store.state import State
 
-# The lock is released after so many waiting requests: hooks wait for it.
-BATCH = 100
+# So long the lock is held at a time, in seconds: hooks wait for it.
+HELD_S = 0.02
 
 
 def sweep(
@@ -34,7 +34,7 @@ def sweep(
 
 
 def sweep_all(state: State, *, limit_s: float = inf) -> int:
-    """Sweep everything; takes the lock itself, one batch at a time.
+    """Sweep everything; takes the lock itself, for a short time and again.
 
     It stops after `limit_s` seconds. Each sweep begins at another place, so that every
     request is reached even if sweeps are cut short.
@@ -44,13 +44,18 @@ def sweep_all(state: State, *, limit_s: float = inf) -> int:
     for folder, look in (("processing", _sweep_claimed), ("requests", _sweep_waiting)):
         names = state[folder].names()
         first = state.clock.now_us() % max(1, len(names))
-        names = names[first:] + names[:first]
-        for start in range(0, len(names), BATCH):
+        left = iter(names[first:] + names[:first])
+        name = next(left, None)
+        while name is not None:
             if state.clock.monotonic_s() >= until_s:
                 return changed
             with state.hold_in_turns():
-                batch = names[start : start + BATCH]
-                changed += sum(look(state, name) for name in batch)
+                ends_s = state.clock.monotonic_s() + HELD_S
+                while name is not None:
+                    changed += look(state, name)
+                    name = next(left, None)
+                    if state.clock.monotonic_s() >= ends_s:
+                        break
     return changed
 
 

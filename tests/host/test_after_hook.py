@@ -80,7 +80,7 @@ def test_the_answer_comes_before_any_look_at_the_queue(world):
 
 def test_a_look_that_is_cut_short_begins_elsewhere_the_next_time(world, monkeypatch):
     """Otherwise it would never reach those behind the first few."""
-    monkeypatch.setattr("bridge.store.sweep.BATCH", 1)
+    monkeypatch.setattr("bridge.store.sweep.HELD_S", 0)
     for number in range(5):
         world.drop(f"r{number}", prompt="x")
     listed = os.listdir(world.store.place.state / "requests")

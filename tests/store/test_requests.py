@@ -245,7 +245,7 @@ def test_what_found_no_slot_is_the_first_when_one_is_free(store):
 
 def test_sweeps_that_are_cut_short_begin_in_different_places(store, clock, monkeypatch):
     """Each waiting request comes round, however little time a sweep has."""
-    monkeypatch.setattr(sweep, "BATCH", 1)
+    monkeypatch.setattr(sweep, "HELD_S", 0)
     for name in "abc":
         store.submit(request(name, timeout=1000))
     clock.go_on(2)

@@ -194,7 +194,7 @@ def test_only_a_loop_lets_others_in_between(store, monkeypatch):
     """One transition after the other costs no pause; rounds of a sweep do."""
     slept: list[float] = []
     monkeypatch.setattr(state_module.time, "sleep", slept.append)
-    monkeypatch.setattr(sweep, "BATCH", 1)
+    monkeypatch.setattr(sweep, "HELD_S", 0)
 
     with store.open() as state:
         for name in "abc":

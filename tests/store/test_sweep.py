@@ -95,11 +95,11 @@ def test_a_sweep_of_everything_lets_others_have_the_lock(store, monkeypatch):
         held += 1
         return hold(state)
 
-    monkeypatch.setattr(sweep, "BATCH", 3)
+    monkeypatch.setattr(sweep, "HELD_S", 0)
     monkeypatch.setattr(State, "hold", counted)
 
     assert store.sweep(everything=True) == 0
-    assert held == 3
+    assert held == 7
 
 
 # What becomes of a claimed request
