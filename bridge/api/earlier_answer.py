@@ -2,15 +2,25 @@
 
 from __future__ import annotations
 
+import time
+from pathlib import Path
+
 from bridge.api.model_now import why_another
 from bridge.api.request_draft import Draft
 from bridge.api.routing import Plan
 from bridge.freshness import kept_reads
 from bridge.freshness.disk import Disk, Unknowable
 from bridge.freshness.never_reused import Given, why_never
+from bridge.freshness.question import digest_of
 from bridge.freshness.reads import differences
-from bridge.protocol.response import Response
+from bridge.protocol.ids import RequestId
+from bridge.protocol.request import Request
+from bridge.protocol.response import Response, Route
+from bridge.store import subagent_runs
+from bridge.store.state import State
 from bridge.store.store import Store
+
+_LOOK_S = 0.02
 
 
 def find_answer(
@@ -27,14 +37,51 @@ def find_answer(
     with store.state(make=False) as state:
         for route in routes:
             asked = begun.on(route)
-            given = kept_reads.find(state, asked, route, store.place.project)
-            if given is None or not _holds(given, until_s):
+            given = _find(state, asked, route, store.place.project, until_s)
+            if given is None and route == "host" and _is_kept_soon(store, asked):
+                given = _find(state, asked, route, store.place.project, until_s)
+            if given is None:
                 continue
             definition = begun.definition_on(route)
             why = why_another(store, begun.settings, given, definition, until_s=until_s)
             if not why:
                 return given.response
     return None
+
+
+def _find(
+    state: State, asked: Request, route: Route, project: Path, until_s: float
+) -> Given | None:
+    """The newest answer to a question, if it holds."""
+    given = kept_reads.find(state, asked, route, project)
+    return given if given is not None and _holds(given, until_s) else None
+
+
+def _is_kept_soon(store: Store, asked: Request) -> bool:
+    """Wait while a hook writes down what its answer to this question rests on.
+
+    The answer is out before that. False if no hook does.
+    """
+    question, waited = digest_of(asked, "host"), False
+    until_s = store.clock.monotonic_s() + kept_reads.READ_S
+    while store.clock.monotonic_s() < until_s and _is_ending(store, question):
+        waited = True
+        time.sleep(_LOOK_S)
+    return waited
+
+
+def _is_ending(store: Store, question: str) -> bool:
+    """Whether an agent has answered this question, and its run is on record still."""
+    runs = subagent_runs.all_runs(store)
+    asked = (each.request_id for each in runs if each.state == "running")
+    found = (store.find(RequestId(name)) for name in {*asked})
+    return any(
+        each is not None
+        and each.request is not None
+        and each.response is not None
+        and digest_of(each.request, "host") == question
+        for each in found
+    )
 
 
 def _holds(given: Given, until_s: float) -> bool:

@@ -5,8 +5,8 @@
 The name is the digest of the question and the project: linked worktrees of a repository
 share one state, and have other files.
 
-It is written before the response: a kill in between leaves a set without its answer,
-which is ignored, as is one whose response is another.
+A set without its answer is ignored, as is one whose response is another. The hook of a
+session writes it after the response, every other process before it.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def keep(
     model: str = "",
     read_s: float = READ_S,
 ) -> None:
-    """Write down what an answer rests on, before it is published.
+    """Write down what an answer rests on.
 
     Of an answer that is no success nothing is kept. `project` is where its agent
     worked, `model` is the key of the model.

@@ -53,8 +53,11 @@ def publish(
     if serves(run, request) and not is_asked_once:
         # First: whoever reads the answer may ask on at once.
         note_idle(hook, run, request)
+    response, tokens = _with_usage(hook, run, request, response)
+    hook.store.publish(response, source=source)
+    # Whoever asked does not wait for that; while the run is on record, it is under way.
     keep_reads(hook, run, request, response)
-    _close(hook, run, request, response, source)
+    _free(hook, run, tokens)
 
 
 def note_idle(
@@ -107,15 +110,6 @@ def fail(
         hook.store.publish(response, source=source)
     else:
         end_try(hook, response, lambda claim: _is_of(run, claim), source=source)
-    _free(hook, run, tokens)
-
-
-def _close(
-    hook: HookContext, run: AgentRun, request: Request, response: Response, source: str
-) -> None:
-    """Publish, and free the slot."""
-    response, tokens = _with_usage(hook, run, request, response)
-    hook.store.publish(response, source=source)
     _free(hook, run, tokens)
 
 

@@ -2,6 +2,8 @@
 
 import os
 import time
+from threading import Thread
+from unittest.mock import Mock
 
 import pytest
 from cachedworld import TICK_S
@@ -17,6 +19,10 @@ from sessionlooks import (
     write,
 )
 
+from bridge.freshness import kept_reads
+from bridge.host import run_ends
+from bridge.host.answer_reads import keep_reads
+
 pytestmark = pytest.mark.slow
 
 
@@ -29,6 +35,38 @@ def test_an_answer_is_reused_while_what_was_read_is_the_same(session):
     write(session, "src/a.py", "two\n")
 
     assert reasons(session) == ["changed: src/a.py"]
+    assert not is_reused(session)
+
+
+def test_an_answer_waits_for_nothing_that_it_rests_on(session, monkeypatch):
+    """Reading a large tree takes seconds; who asks again meanwhile waits for that."""
+    seen = []
+
+    def keep(hook, run, request, response):
+        seen.append(session.code(request.request_id))
+        asking.start()
+        asking.join(0.2)
+        seen.append(asking.is_alive())
+        keep_reads(hook, run, request, response)
+
+    asking = Thread(target=lambda: seen.append(is_reused(session)))
+    monkeypatch.setattr(run_ends, "keep_reads", keep)
+
+    answered(session, reads(session, "src/a.py"))
+    asking.join()
+
+    assert seen == ["success", True, True]
+
+
+def test_an_answer_whose_hook_was_killed_is_given_again_by_another(
+    session, monkeypatch
+):
+    monkeypatch.setattr(kept_reads, "READ_S", 0.1)
+    monkeypatch.setattr(run_ends, "keep_reads", Mock(side_effect=KeyboardInterrupt))
+
+    with pytest.raises(KeyboardInterrupt):
+        answered(session, reads(session, "src/a.py"))
+
     assert not is_reused(session)
 
 
