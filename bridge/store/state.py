@@ -42,7 +42,7 @@ class State:
     """One state directory during one operation. Use it as a context manager.
 
     Attributes:
-        state: the directory itself.
+        directory: the state directory itself.
         clock: wall clock and monotonic clock.
         make: whether a sub-folder that is not there is made, or is empty.
         lease_s: how long an unseen host counts as alive after its last heartbeat.

@@ -5,7 +5,7 @@ Refused by name:
 
     a `.git` that leads elsewhere, alternates, a reftable, a submodule's work tree,
     a bare repository, `core.worktree`, another user's repository, and what libgit2
-    does not read (SHA-256, partial clones)
+    does not read (SHA-256)
 
 In `.git/hostbridge/` lies what is ours in a repository: the lock, and what is written
 before it has its name (`git_locks`). `git clean` does not go there.
