@@ -135,6 +135,12 @@ def test_where_python_has_a_value_ours_is_the_same(source):
         assert type(found) is type(expected) or isinstance(found, dict)
 
 
+def test_a_number_beside_itself():
+    found = {sign: value(f"1 {sign} 1") for sign in ("<", "<=", ">", ">=")}
+
+    assert found == {"<": False, "<=": True, ">": False, ">=": True}
+
+
 MISSING = [
     ("missing", None), ("missing.field", None), ("missing['a'].b[0]", None),
     ("m.missing.deeper", None), ("m[none]", None), ("l[7]", None), ("t[9]", None),
