@@ -38,11 +38,12 @@ _TIME_LIMIT_S = 25
 def main(argument: str) -> None:
     """Answer one event."""
     from bridge.host.gate import denial, read_all
+    from bridge.policy.tool_classes import as_call
 
     before, told = True, None
     try:
         agent = json.loads(argument)
-        fields = json.loads(read_all().decode("utf-8", "replace"))
+        fields = as_call(json.loads(read_all().decode("utf-8", "replace")))
         before = fields.get("hook_event_name") == "PreToolUse"
         if (refused := refusal(agent, fields)) is not None:
             said = denial(refused)

@@ -10,6 +10,8 @@ import os
 import re
 import time
 
+from bridge.policy.tool_classes import is_in_skill
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
@@ -130,7 +132,9 @@ def before_tool(agents: str, fields: Json, run: Json, agent_id: str, tool: str) 
             "host": run.get("host"),
             "command": line["command"],
         }
-        write(f"{agents}{call_id}.bash", _json(open_call), os.O_EXCL)
+        # No event will say that a skill's command has ended.
+        suffix = "background" if is_in_skill(fields) else "bash"
+        write(f"{agents}{call_id}.{suffix}", _json(open_call), os.O_EXCL)
     return True
 
 
@@ -138,8 +142,9 @@ def forget_call(agents: str, agent_id: str, call_id: str) -> None:
     """Note that a call was refused after all: nothing runs, and it was a turn."""
     line = json.dumps({"id": call_id, "refused": True})
     write(f"{agents}{agent_id}.calls", line + "\n", os.O_APPEND)
-    if os.path.lexists(f"{agents}{call_id}.bash"):
-        os.unlink(f"{agents}{call_id}.bash")
+    for note in (f"{agents}{call_id}.bash", f"{agents}{call_id}.background"):
+        if os.path.lexists(note):
+            os.unlink(note)
 
 
 def note_denied(agents: str, agent_id: str, call_id: object) -> None:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from bridge.host.call_notes import name_of
-from bridge.policy.tool_classes import QUESTION
+from bridge.policy.tool_classes import QUESTION, as_call
 from bridge.protocol import plain_json
 from bridge.protocol.ids import is_id
 
@@ -34,7 +34,7 @@ class HookEvent:
             value = plain_json.loads(data)
         except plain_json.JSONDecodeError:
             value = _lenient(data)
-        return cls(value) if isinstance(value, dict) else None
+        return cls(as_call(value)) if isinstance(value, dict) else None
 
     def text(self, key: str) -> str:
         """A string field; empty when absent."""

@@ -192,3 +192,18 @@ def test_escape_ends_the_wait_and_the_answer_wakes_the_session(tmp_path):
             is_seen.set()
             wait_until(world.responses, what="the answer")
             wait_for_words(world, "gave a call of yours")
+
+
+def test_a_skill_runs_no_command_that_its_agent_may_not(tmp_path):
+    """Though the user's own settings allow it: the definition lists no Bash."""
+    uses = reply(tool_use("Skill", {"skill": "helper"}))
+    model = turns(uses, submits(SUCCESS), reply("done"))
+    with host_world(tmp_path, model, kinds=()) as world:
+        world.allow("Bash", "Skill")
+        world.add_skill("!`touch made`")
+        world.define("reader", "prompt: 'Task: {{ task }}'\ntools: [Read, Skill]\n")
+        ran = ask(world, "reader", "Go.")
+
+    assert answered(ran)["success"] is True, ran
+    assert "the definition of this agent keeps Bash from it" in words_of(world)
+    assert world.made() == set()
