@@ -194,16 +194,15 @@ def test_escape_ends_the_wait_and_the_answer_wakes_the_session(tmp_path):
             wait_for_words(world, "gave a call of yours")
 
 
-def test_a_skill_runs_no_command_that_its_agent_may_not(tmp_path):
-    """Though the user's own settings allow it: the definition lists no Bash."""
+def test_a_rule_is_asked_about_a_command_in_a_skill(tmp_path):
     uses = reply(tool_use("Skill", {"skill": "helper"}))
-    model = turns(uses, submits(SUCCESS), reply("done"))
-    with host_world(tmp_path, model, kinds=()) as world:
-        world.allow("Bash", "Skill")
+    ends = submits(SUCCESS)
+    with host_world(tmp_path, turns(uses, ends, ends, reply("done"))) as world:
+        define_rules(world, BLOCK)
         world.add_skill("!`touch made`")
-        world.define("reader", "prompt: 'Task: {{ task }}'\ntools: [Read, Skill]\n")
-        ran = ask(world, "reader", "Go.")
+        world.define("worker", WORKER.replace("[Bash]", "[Bash, Skill]"))
+        ran = ask(world, "worker", "Go.")
 
     assert answered(ran)["success"] is True, ran
-    assert "the definition of this agent keeps Bash from it" in words_of(world)
+    assert "No touch made in worker." in words_of(world)
     assert world.made() == set()
