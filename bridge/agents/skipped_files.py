@@ -37,7 +37,7 @@ def faults(
     lists, None for all.
     """
     if not _is_read(fields):
-        places = (each.path for each in tree.problems if "YAML" in each.message)
+        places = ((each.path,) for each in tree.problems if "YAML" in each.message)
         why = "is not YAML, and Claude Code skips the file: put the text in quotes"
         yield next(places, ()), why
     if tree.value.get("description") == "":
