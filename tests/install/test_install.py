@@ -14,6 +14,8 @@ from bridge.host.install_records import InstallRecords
 from bridge.shipped import hooks_folder
 
 MANY = len(HOOKS)
+# What the test itself has made.
+STAGE = {"home", "pro ject", ".git"}
 NEXT = """
 Open sessions load the hooks at their next event. Restart them so that they wake while \
 idle and their agents can search.
@@ -106,6 +108,27 @@ def refused(world, *words, code=1):
     done = world.run(*words or ("install",))
     assert (done[:2], world.tree()) == ((code, ""), before)
     return done[2].removeprefix("hostbridge: ").removesuffix("\n")
+
+
+def test_nobody_else_may_write_to_what_is_installed(world):
+    """Whatever the umask, and whatever an earlier install left: it is run."""
+    before = os.umask(0)
+    try:
+        for kind in ("--local", "--user", "--project"):
+            world.run("install", kind)
+        world.shared.chmod(0o666)
+        world.carrier.chmod(0o666)
+        world.shared.write_text("{}")
+        world.run("install", "--project")
+        world.run("agents", "new", "mine")
+        world.run("agents", "new", "ours", "--project")
+        world.run("rules", "new")
+    finally:
+        os.umask(before)
+
+    ours = [path for path in world.root.rglob("*") if path.name not in STAGE]
+    open_to_others = [path for path in ours if path.stat().st_mode & 0o022]
+    assert open_to_others == []
 
 
 def test_what_the_client_drops_is_told(world):
