@@ -82,8 +82,9 @@ def _faults(settings: Mapping[str, Any]) -> Iterator[str]:
     yield from _of_permissions(settings.get("permissions"))
     yield from _of_status_line(settings.get("statusLine"))
     hooks = settings.get("hooks")
-    for event in _GUARDS if isinstance(hooks, dict) else ():
-        yield from _of_hooks(f"hooks.{event}", hooks.get(event))
+    if isinstance(hooks, dict):
+        for event in _GUARDS:
+            yield from _of_hooks(f"hooks.{event}", hooks.get(event))
 
 
 def _told(place: str, expected: str, value: object) -> str:

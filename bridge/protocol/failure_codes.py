@@ -12,11 +12,11 @@ from bridge.protocol.status import Stage
 FailureCode = Literal[
     "no_host", "no_route", "no_server", "host_gone", "declined", "agent_denied",
     "agent_missing", "agent_error", "agent_stopped", "quota", "empty_answer",
-    "prompt_echo", "no_json",
-    "schema_mismatch", "check_failed", "unverified", "prompt_replaced", "agent_failed",
-    "agent_blocked", "timeout", "cancelled", "depth", "budget", "bad_request",
-    "bad_definition", "not_trusted", "extra_missing", "model_unavailable", "model_died",
-    "turn_limit", "too_long", "cannot_continue", "not_shared", "no_fork",
+    "prompt_echo", "no_json", "schema_mismatch", "check_failed", "steps_left",
+    "unverified", "prompt_replaced", "agent_failed", "agent_blocked", "timeout",
+    "cancelled", "depth", "budget", "bad_request", "bad_definition", "not_trusted",
+    "extra_missing", "model_unavailable", "model_died", "turn_limit", "too_long",
+    "cannot_continue", "not_shared", "no_fork",
 ]  # fmt: skip
 # The names of the local route's failures in the first description of hostbridge.
 SeedCode = Literal[
@@ -56,6 +56,8 @@ _TABLE: dict[FailureCode, tuple[str, str]] = {
         "ask again with a simpler schema, or ask a stronger model (--model)"),
     "check_failed": ("the check in the agent's definition refused the answer",
         "see what it said: hostbridge show ID; use a larger model, or mend the check"),
+    "steps_left": ("the agent ended before its workflow did",
+        "see what it did: hostbridge show ID; ask a stronger model (--model)"),
     "unverified": ("the answer rests on a command that was not seen to run",
         "see its evidence: hostbridge show ID"),
     "prompt_replaced": ("another hook replaced the prompt: the agent did not get ours",
