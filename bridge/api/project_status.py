@@ -183,9 +183,14 @@ def overview(store: Store, settings: Settings) -> Overview:
 
 
 def _find_dropped(store: Store, settings: Settings) -> str | None:
+    from bridge.host.user_rules import settings_files
+
+    project = store.place.project
+    if not any(map(os.path.lexists, settings_files(settings.claude_dir, project))):
+        return None
     from bridge.host.install import find_dropped
 
-    return find_dropped(settings, store.place.project)
+    return find_dropped(settings, project)
 
 
 def _tasks(store: Store) -> TaskCounts | None:

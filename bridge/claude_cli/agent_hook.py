@@ -37,8 +37,8 @@ _TIME_LIMIT_S = 25
 
 def main(argument: str) -> None:
     """Answer one event."""
+    from bridge.host.call_notes import as_call
     from bridge.host.gate import denial, read_all
-    from bridge.policy.tool_classes import as_call
 
     before, told = True, None
     try:

@@ -10,14 +10,15 @@ import os
 import re
 import time
 
-from bridge.policy.tool_classes import is_in_skill
-
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
     Json = dict[str, Any]
 
+# A shell command in a skill's text is about to run, after the client's own look at it.
+# There is no dialog, and no event says that it has ended. 2.1.330 has no such event.
+SKILL_COMMAND = "PreSkillShellCommand"
 MAX_COMMAND = 20_000
 # An answer has at most 4 MB, and a response holds it twice.
 MAX_RECORD = 16 << 20
@@ -34,6 +35,21 @@ _LOOKS = {
 # How the line of a call begins; inside strings quotes are escaped. The client shows a
 # call of Monitor as one of Bash, too: that one counts.
 _BEGUN = rb'^{"id": "([^"]+)", "tool": (?!"Monitor")"[^"]*", "at": '
+
+
+def meaning_of(event: str) -> str:
+    """The event that one counts as: what holds for a shell command holds in a skill.
+
+    Source: measured on Claude Code 2.1.332, which obeys a PreToolUse answer there.
+    """
+    return "PreToolUse" if event == SKILL_COMMAND else event
+
+
+def as_call(fields: Json) -> Json:
+    """An event, with a command in a skill's text as the call of its shell."""
+    if fields.get("hook_event_name") != SKILL_COMMAND:
+        return fields
+    return {**fields, "hook_event_name": "PreToolUse"}
 
 
 def has_turns(agents: str, run: Json, agent_id: str, call_id: str = "") -> bool:
@@ -133,7 +149,7 @@ def before_tool(agents: str, fields: Json, run: Json, agent_id: str, tool: str) 
             "command": line["command"],
         }
         # No event will say that a skill's command has ended.
-        suffix = "background" if is_in_skill(fields) else "bash"
+        suffix = "background" if "command_name" in fields else "bash"
         write(f"{agents}{call_id}.{suffix}", _json(open_call), os.O_EXCL)
     return True
 

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from bridge.host.call_notes import name_of
-from bridge.policy.tool_classes import QUESTION, as_call
+from bridge.host.call_notes import as_call, name_of
+from bridge.policy.tool_classes import QUESTION
 from bridge.protocol import plain_json
 from bridge.protocol.ids import is_id
 

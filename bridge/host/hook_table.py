@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
+from bridge.host.call_notes import SKILL_COMMAND, meaning_of
 from bridge.policy.tool_classes import (
     CLASSES,
     HANDBACK,
@@ -23,9 +24,7 @@ from bridge.policy.tool_classes import (
     OTHER,
     OWN,
     QUESTION,
-    SKILL_COMMAND,
     matcher_of,
-    meaning_of,
 )
 
 Kind = Literal["local", "user", "project", "plugin"]

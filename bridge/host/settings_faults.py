@@ -10,8 +10,8 @@ Source: measured and read in Claude Code 2.1.332; another version may take more.
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from bridge.host.call_notes import SKILL_COMMAND
 from bridge.host.settings_edit import kind_name
-from bridge.policy.tool_classes import SKILL_COMMAND
 
 # By the kind of their value. None of them may be null.
 _BOOLEANS = """

@@ -4,19 +4,9 @@ A hook's shell half is told the class by its entry, so that it knows whether any
 concerns the call without reading the event. Every tool is in one class.
 """
 
-from __future__ import annotations
-
 from posixpath import normpath
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
-
 _PATHS = ("file_path", "notebook_path")
-
-# A shell command in a skill's text is about to run, after the client's own look at it.
-# There is no dialog, and no event says that it has ended. 2.1.330 has no such event.
-SKILL_COMMAND = "PreSkillShellCommand"
 
 _NAMED = {
     # Whatever has its command run by a shell.
@@ -73,26 +63,6 @@ def matcher_of(*names: str, besides: tuple[str, ...] = (HANDBACK,)) -> str:
         return "|".join(tool for name in names for tool in _NAMED[name])
     rest = [tool for name in _NAMED if name not in names for tool in _NAMED[name]]
     return f"^(?!({'|'.join([*rest, *besides])})$).*"
-
-
-def meaning_of(event: str) -> str:
-    """The event that one counts as: what holds for a shell command holds in a skill.
-
-    Source: measured on Claude Code 2.1.332, which obeys a PreToolUse answer there.
-    """
-    return "PreToolUse" if event == SKILL_COMMAND else event
-
-
-def as_call(fields: dict[str, Any]) -> dict[str, Any]:
-    """An event, with a command in a skill's text as the call of its shell."""
-    if fields.get("hook_event_name") != SKILL_COMMAND:
-        return fields
-    return {**fields, "hook_event_name": "PreToolUse"}
-
-
-def is_in_skill(fields: dict[str, Any]) -> bool:
-    """Whether a call is a command in a skill's text, which names the skill."""
-    return "command_name" in fields
 
 
 def as_opened(tool_input: dict[str, object]) -> dict[str, object]:

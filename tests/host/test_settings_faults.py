@@ -6,9 +6,9 @@ import needs
 import pytest
 from hostworld import HOOKS
 
+from bridge.host.call_notes import SKILL_COMMAND
 from bridge.host.hook_table import entries, form_of
 from bridge.host.settings_faults import find_fault
-from bridge.policy.tool_classes import SKILL_COMMAND
 from bridge.testing.stage.api import ScriptedApi
 from bridge.testing.stage.client import Stage
 from bridge.testing.stage.models import obedient_model
