@@ -94,12 +94,12 @@ def test_what_an_agent_said_that_does_not_count(project, host, case):
         compare(case, ask(project, *options))
 
 
-def ending(host, code: FailureCode, message: str, route: str = "host", **more: Any):
+def ending(host, code: FailureCode, message: str, **more: Any):
     """A session whose client ends each request with this failure."""
 
     def end(request: Request, _words: str) -> None:
         response = failed(request, code, message, now_ms=host.store.now_ms(), **more)
-        host.store.publish(response.with_(route=route), source="test")
+        host.store.publish(response, source="test")
 
     host.answer = end
     return host.serving()
@@ -109,13 +109,6 @@ def ending(host, code: FailureCode, message: str, route: str = "host", **more: A
 def test_what_else_ends_a_request(project, host, code):
     with ending(host, code, explain(code, RECORDED[code])):
         compare(code, ask(project))
-
-
-def test_what_helps_is_of_the_route_that_failed(project, host):
-    """No session has to do with a server's error."""
-    message = explain("agent_error", "HTTP 500: overloaded")
-    with ending(host, "agent_error", message, route="endpoint"):
-        compare("agent_error, endpoint", ask(project))
 
 
 @pytest.mark.parametrize("stage", Stage)
