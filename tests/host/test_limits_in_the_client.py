@@ -117,6 +117,23 @@ def test_what_is_no_call_of_bash(tmp_path, how):
 
 
 @pytest.mark.parametrize("how", HOWS)
+def test_a_skill_that_is_loaded_with_its_agent(tmp_path, how):
+    """Its commands run before the client has written down which agent that is."""
+    with host_world(tmp_path, obedient_model(answering(reply(GOOD)))) as world:
+        world.allow("Bash", "Skill")
+        world.add_skill("See !`touch shown`")
+        world.add_agent("loaded", "skills: helper\n")
+        world.define("kept", f"{WORKER}subagent_type: loaded\ntools: [Read]\n")
+        kept = world.serve(how, agent="kept")
+        before = world.made()
+        free = world.serve(how, agent="loaded")
+
+    assert (kept.success, free.success) == (True, True)
+    assert "shown" not in before
+    assert "shown" in world.made()
+
+
+@pytest.mark.parametrize("how", HOWS)
 def test_a_skill_that_runs_as_an_agent(tmp_path, how):
     """It may what its caller may: its calls are bound without any call of Agent."""
 
