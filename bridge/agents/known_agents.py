@@ -58,11 +58,13 @@ def check_agent(name: str, registry: Registry, route: str = "host") -> None:
 
     Raises:
         UnknownAgent: the name is unknown, or its prompt is not available there.
+        BadDefinition: the client skips the file that defines it.
     """
     is_client = route in CLIENT_ROUTES
     if name == GENERAL or (is_client and is_clients_own(name)):
         return
     if route == "host" and name in registry.client_agents():
+        registry.check_client_agent(name)
         return
     here = BUILT_IN if is_client else {GENERAL}
     near = nearest(name, {*here, *registry.names()})

@@ -12,7 +12,8 @@ In a folder of ours, `base` names the agent that it stands on (`bridge.agents.on
 
 The prompt is used as it is, not as a template. Whatever the client loads is loaded
 here, too: what it ignores (an unknown field or tool, another vendor's model, a limit of
-zero) gives a warning, and so does a field that only the client can use.
+zero) gives a warning, and so does a field that only the client can use. In a folder of
+the client's, what it skips is an error (`bridge.agents.skipped_files`).
 
 Source: Claude Code subagents reference, "Supported frontmatter fields"; measured on
 2.1.330.
@@ -29,6 +30,7 @@ from bridge.agents.definition import MAX_TURNS, Definition, Source
 from bridge.agents.diagnostic import Place, describe, did_you_mean
 from bridge.agents.files import Reader
 from bridge.agents.frontmatter import read_fields, split
+from bridge.agents.skipped_files import faults
 from bridge.agents.yaml_source import Tree
 from bridge.policy import tool_names
 from bridge.protocol.names import MODEL_NAMES, is_model
@@ -74,6 +76,10 @@ def read_markdown(
         name = None
     if name is None or description is None:
         return tree, None
+    tools = _tools(tree, "tools")
+    if layer in CLIENT_LAYERS:
+        for place, fault in faults(fields_text, tree, tools):
+            tree.error(place, fault)
     definition = Definition(
         name=name,
         description=description,
@@ -82,7 +88,7 @@ def read_markdown(
         ),
         system_prompt=prompt or None,
         model=_model(tree, reader),
-        tools=_tools(tree, "tools"),
+        tools=tools,
         blocked_tools=_tools(tree, "disallowedTools") or (),
         max_turns=_max_turns(tree),
         base=_base(tree, layer),

@@ -29,6 +29,7 @@ from bridge.shipped import agents_folder
 
 if TYPE_CHECKING:
     from bridge.agents.definition import Definition
+    from bridge.agents.diagnostic import Diagnostic
     from bridge.agents.load import Loaded
     from bridge.agents.trust import Trust
 
@@ -148,6 +149,28 @@ class Registry:
         """The agents in Claude Code's own folders, and their files."""
         folders = reversed(self._folders(CLIENT_LAYERS))
         return {name: file for folder in folders for name, file in folder.names()}
+
+    def check_client_agent(self, name: str) -> None:
+        """Check that the client has the agent that files of its folders define.
+
+        Raises:
+            BadDefinition: it skips each of them, or does not start the agent.
+        """
+        from bridge.agents.load import load
+
+        problems: list[Diagnostic] = []
+        for folder in self._folders(CLIENT_LAYERS):
+            for file in folder.candidates(name):
+                try:
+                    data = read_bytes(file, follow_links=not folder.is_projects)
+                except Unreadable:
+                    return
+                loaded = load(file, folder.layer, data, home=self.home)
+                if loaded.name == name and not loaded.errors:
+                    return
+                problems += loaded.errors
+        if problems:
+            raise BadDefinition(name, tuple(problems))
 
     def layer_of(self, file: Path) -> Layer:
         """The layer of a file; one outside all folders counts as the user's."""

@@ -27,7 +27,7 @@ from bridge.store.plain_file import open_plain
 if TYPE_CHECKING:
     from bridge.agents.definition import Definition
 
-_READABLE = 0o666
+_READABLE = 0o644
 _SHOWN = 10
 _NOTHING = Reason("unknown", "the lock names nothing that it rests on")
 

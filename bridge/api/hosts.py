@@ -220,8 +220,10 @@ class Hosts:
             return OFF_HERE
         if self.is_off:
             return OFF
+        from bridge.host.install import find_dropped
         from bridge.host.nearby_sessions import find_nearby
 
+        project = self._store.place.project
         live = sessions.live_sessions(self._store)
         has_hooks = bool(live) or self._has_hooks()
         owner = str(self._store.place.owner)
@@ -232,6 +234,9 @@ class Hosts:
             )
             ways = ("`hostbridge install`, then type something into it", _LATER, _HERE)
             reason = NoHostReason(why, ways)
+        elif not live and (dropped := find_dropped(self._settings, project)):
+            cure = f"correct that, then start `claude` in {owner}"
+            reason = NoHostReason(dropped, (cure, _LATER, _HERE, _DIAGNOSE))
         else:
             reason = why_no_host(request, live, owner, has_hooks=has_hooks)
         if live or not (nearby := find_nearby(self._store)):

@@ -103,7 +103,8 @@ class Overview(NamedTuple):
     `is_off` is set by `hostbridge off`, `off_s` seconds ago; `is_off_here` by the
     caller's environment.
     Without a state directory (`exists` False) nothing was ever asked here. `unreadable`
-    are the ids of waiting files that cannot be read.
+    are the ids of waiting files that cannot be read. Where no session is open,
+    `dropped` says why none would have our hooks.
     """
 
     project: str
@@ -121,16 +122,24 @@ class Overview(NamedTuple):
     off_s: float | None = None
     runs: tuple[LiveRun, ...] = ()
     tasks: TaskCounts | None = None
+    dropped: str | None = None
 
 
 def overview(store: Store, settings: Settings) -> Overview:
     """Look at the project once; creates nothing."""
     project, path = str(store.place.owner), str(store.place.state)
-    if not store.exists():
+    is_there = store.exists()
+    live = sessions.live_sessions(store) if is_there else []
+    dropped = None if live else _find_dropped(store, settings)
+    if not is_there:
         return Overview(
-            project, path, exists=False, is_off=False, is_off_here=settings.off
+            project,
+            path,
+            exists=False,
+            is_off=False,
+            is_off_here=settings.off,
+            dropped=dropped,
         )
-    live = sessions.live_sessions(store)
     off = switch.switched_off(store)
     on = [s for s in live if s.session_id not in off]
     now_ms = store.now_ms()
@@ -169,7 +178,19 @@ def overview(store: Store, settings: Settings) -> Overview:
             off_s=off.age_s(now_ms),
             runs=tuple(runs_now(store, state, settings)),
             tasks=tasks,
+            dropped=dropped,
         )
+
+
+def _find_dropped(store: Store, settings: Settings) -> str | None:
+    from bridge.host.user_rules import settings_files
+
+    project = store.place.project
+    if not any(map(os.path.lexists, settings_files(settings.claude_dir, project))):
+        return None
+    from bridge.host.install import find_dropped
+
+    return find_dropped(settings, project)
 
 
 def _tasks(store: Store) -> TaskCounts | None:

@@ -37,12 +37,13 @@ _TIME_LIMIT_S = 25
 
 def main(argument: str) -> None:
     """Answer one event."""
+    from bridge.host.call_notes import as_call
     from bridge.host.gate import denial, read_all
 
     before, told = True, None
     try:
         agent = json.loads(argument)
-        fields = json.loads(read_all().decode("utf-8", "replace"))
+        fields = as_call(json.loads(read_all().decode("utf-8", "replace")))
         before = fields.get("hook_event_name") == "PreToolUse"
         if (refused := refusal(agent, fields)) is not None:
             said = denial(refused)

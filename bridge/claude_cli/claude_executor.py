@@ -71,6 +71,7 @@ class ClaudeExecutor:
         rules = self.bound(request, definition)
         try:
             outcome = self._answer(request, definition, control, rules)
+            outcome = replace(outcome, left_at=rules.left_at())
         finally:
             rules.forget()
         if notes := rules.notes():

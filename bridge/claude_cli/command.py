@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import orjson
 
 from bridge.agents.search_tools import search_note
+from bridge.host.call_notes import SKILL_COMMAND
 from bridge.host.gate import denial
 from bridge.host.hook_table import WAIT_S
 from bridge.policy.permissions import names_options
@@ -28,9 +29,10 @@ if TYPE_CHECKING:
 
 # One argument of a command line has at most 128 KiB on Linux.
 _MAX_SCHEMA_BYTES = 100_000
-# Where rules are asked, and in the first our limits.
+# Where rules are asked, and in the first two our limits.
 _HOOKED = (
-    "PreToolUse", "PostToolUse", "PostToolUseFailure", "SubagentStop", "Stop"
+    "PreToolUse", SKILL_COMMAND, "PostToolUse", "PostToolUseFailure", "SubagentStop",
+    "Stop",
 )  # fmt: skip
 # The client would let a call through whose hook has failed: the interpreter does not
 # start, the time is over, or somebody else than the client has ended it.
@@ -166,4 +168,4 @@ def _hooks(hook: Sequence[str]) -> dict[str, Any]:
     # The step that the agent is in is said again.
     compacted = [{"matcher": "compact", **each} for each in entry(*hook)]
     hooked = {event: entry(*hook) for event in _HOOKED}
-    return {**hooked, _HOOKED[0]: denied, "SessionStart": compacted}
+    return {**hooked, **dict.fromkeys(_HOOKED[:2], denied), "SessionStart": compacted}

@@ -185,7 +185,8 @@ def _write(
         folder, path = open_home(registry.home), ("agents",)
     else:
         # The client's own folders may be links of the user's.
-        file.parent.mkdir(parents=True, exist_ok=True)
+        for each in (file.parent.parent, file.parent):
+            each.mkdir(mode=0o755, parents=True, exist_ok=True)
         folder = Folder.open(os.path.realpath(file.parent))
     try:
         create_file(folder, (*path, file.name), text, over=over)

@@ -70,7 +70,9 @@ def complain_of_responses(responses: list[Response]) -> None:
         complain_of(RequestFailed(responses[0]))
         return
     ways = {
-        cure_of(error.code, error.stage, response.request_id): error.code
+        cure_of(
+            error.code, error.stage, response.request_id, response.route
+        ): error.code
         for response in responses
         if (error := response.error)
     }

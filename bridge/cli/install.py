@@ -24,7 +24,7 @@ from bridge.host import mcp_registration
 from bridge.host.carrier import CarrierFile
 from bridge.host.excludes import Excluded
 from bridge.host.hook_table import HOOKS, form_of
-from bridge.host.install import Change, Installer, Scope, target_of
+from bridge.host.install import Change, Installer, Scope, find_dropped, target_of
 from bridge.shipped import hooks_folder
 from bridge.store.location import locate
 
@@ -70,6 +70,8 @@ def command(options: Namespace) -> None:
         mcp_registration.register(settings, place, kind, form)
         _report_mcp(kind)
     _say_what_comes_next()
+    if fault := find_dropped(settings, here):
+        complain(f"{fault}; none of its hooks runs before that is corrected")
 
 
 def _chosen(options: Namespace) -> Scope:

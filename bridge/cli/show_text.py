@@ -268,7 +268,7 @@ class StoryScreen:
         if error is not None:
             yield Styled(f"failed: {error.code}", "red")
             yield from self._words(error.message)
-            cure = cure_of(error.code, error.stage, response.request_id)
+            cure = cure_of(error.code, error.stage, response.request_id, response.route)
             yield from self._section("what helps", self._whole(cure))
 
 

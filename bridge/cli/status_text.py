@@ -70,7 +70,7 @@ def _lines(seen: Overview, width: int | None, *, all_budgets: bool) -> Iterator[
         yield from _used(seen, width, all_budgets=all_budgets)
     else:
         text = "no session is open (`claude` opens one, `hostbridge install` before it)"
-        yield from wrapped(text, width)
+        yield from wrapped(seen.dropped or text, width)
     yield ""
     yield from _waiting(seen, width)
     if seen.runs:

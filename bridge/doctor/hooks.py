@@ -24,6 +24,7 @@ from bridge.host.install import (
     Target,
     content_of,
     enabled_plugins,
+    fault_in,
     target_of,
 )
 from bridge.host.install_records import InstallRecords
@@ -208,6 +209,9 @@ def _unreadable(subject: Subject) -> Iterator[Finding]:
         except BridgeError as exc:
             cause = "Claude Code ignores settings that it cannot read"
             yield problem(str(exc), cause, f"correct {file}, then: {INSTALL}")
+        for fault in fault_in(file):
+            cause = "its hooks do not run, and its permissions do not count"
+            yield problem(fault, cause, f"correct that in {file}")
 
 
 def _policies(subject: Subject) -> Iterator[Finding]:

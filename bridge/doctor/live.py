@@ -151,7 +151,7 @@ def _end(response: Response, missing: str) -> Finding:
         answer = json.dumps(response.parsed_output)
         return ok(f"answered after {spent_s:.2f} s: {answer}")
     cause = MEANINGS[error.code]
-    cure = cure_of(error.code, error.stage, response.request_id)
+    cure = cure_of(error.code, error.stage, response.request_id, response.route)
     if error.code == "timeout":
         cause, cure = STOPS[missing]
     found = f"ended after {spent_s:.2f} s with {error.code}: {error.message}"

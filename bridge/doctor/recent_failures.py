@@ -52,7 +52,7 @@ def judge(
             f"{newest.error.message}",
             # The message says it already, unless it is an agent's own.
             "" if MEANINGS[code] in newest.error.message else MEANINGS[code],
-            cure_of(code, newest.error.stage, newest.request_id),
+            cure_of(code, newest.error.stage, newest.request_id, newest.route),
         )
     if not counted:
         yield ok(

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from bridge.config import Settings
-from bridge.errors import BridgeError
+from bridge.errors import BridgeError, StateUnavailable
 from bridge.host.definition_in_session import check_rule_set, limits_of
 from bridge.host.dispatch import refresh_rules
 from bridge.host.headless import ask_headless, is_headless, rule_notes, take_time
@@ -37,6 +37,7 @@ from bridge.protocol.status import ignore
 from bridge.routes import RouteName
 from bridge.store import subagent_runs
 from bridge.store.handovers import forget_handovers, untold
+from bridge.store.step_states import left_at
 from bridge.store.store import Store
 from bridge.store.variables import Holder, set_variables
 from bridge.store.work_folder import working_in
@@ -220,6 +221,12 @@ class AgentRules:
         with suppress(BridgeError, OSError), self.store.open(make=False) as store:
             return rule_notes(store, self.request_id)
         return []
+
+    def left_at(self) -> str:
+        """Where its workflow stands, whose agent has ended; empty if that is over."""
+        with suppress(StateUnavailable, OSError):
+            return left_at(self.store, Holder.agent(self.request_id))
+        return ""
 
     def forget(self) -> None:
         """Remove what rules have set and given away in the agent: it has ended.

@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 
     Json = dict[str, Any]
 
+# A shell command in a skill's text is about to run, after the client's own look at it.
+# There is no dialog, and no event says that it has ended. 2.1.330 has no such event.
+SKILL_COMMAND = "PreSkillShellCommand"
 MAX_COMMAND = 20_000
 # An answer has at most 4 MB, and a response holds it twice.
 MAX_RECORD = 16 << 20
@@ -32,6 +35,21 @@ _LOOKS = {
 # How the line of a call begins; inside strings quotes are escaped. The client shows a
 # call of Monitor as one of Bash, too: that one counts.
 _BEGUN = rb'^{"id": "([^"]+)", "tool": (?!"Monitor")"[^"]*", "at": '
+
+
+def meaning_of(event: str) -> str:
+    """The event that one counts as: what holds for a shell command holds in a skill.
+
+    Source: measured on Claude Code 2.1.332, which obeys a PreToolUse answer there.
+    """
+    return "PreToolUse" if event == SKILL_COMMAND else event
+
+
+def as_call(fields: Json) -> Json:
+    """An event, with a command in a skill's text as the call of its shell."""
+    if fields.get("hook_event_name") != SKILL_COMMAND:
+        return fields
+    return {**fields, "hook_event_name": "PreToolUse"}
 
 
 def has_turns(agents: str, run: Json, agent_id: str, call_id: str = "") -> bool:
@@ -130,7 +148,9 @@ def before_tool(agents: str, fields: Json, run: Json, agent_id: str, tool: str) 
             "host": run.get("host"),
             "command": line["command"],
         }
-        write(f"{agents}{call_id}.bash", _json(open_call), os.O_EXCL)
+        # No event will say that a skill's command has ended.
+        suffix = "background" if "command_name" in fields else "bash"
+        write(f"{agents}{call_id}.{suffix}", _json(open_call), os.O_EXCL)
     return True
 
 
@@ -138,8 +158,9 @@ def forget_call(agents: str, agent_id: str, call_id: str) -> None:
     """Note that a call was refused after all: nothing runs, and it was a turn."""
     line = json.dumps({"id": call_id, "refused": True})
     write(f"{agents}{agent_id}.calls", line + "\n", os.O_APPEND)
-    if os.path.lexists(f"{agents}{call_id}.bash"):
-        os.unlink(f"{agents}{call_id}.bash")
+    for note in (f"{agents}{call_id}.bash", f"{agents}{call_id}.background"):
+        if os.path.lexists(note):
+            os.unlink(note)
 
 
 def note_denied(agents: str, agent_id: str, call_id: object) -> None:

@@ -6,6 +6,7 @@ agent, at most twice; then it is a failure with a code, and every answer is kept
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING
 
 from bridge.host import agent_usage, asking
@@ -22,6 +23,7 @@ from bridge.protocol.request import Request
 from bridge.store import subagent_runs
 from bridge.store.live_runs import run_of
 from bridge.store.subagent_runs import AgentRun
+from bridge.store.variables import Holder
 
 if TYPE_CHECKING:
     from bridge.host.interim import Ahead
@@ -98,6 +100,9 @@ def _decided(
     verdict = judged(hook, run, request, words)
     if verdict.question is not None and serves(run, request):
         return _ask(hook, run, verdict.question, words, source, ahead)
+    if verdict.code is None and (left := _left_at(hook, run)):
+        fail(hook, run, "steps_left", words=words, source=source, detail=left)
+        return None
     if verdict.is_valid:
         publish(hook, run, request, words, verdict, source)
         return None
@@ -108,6 +113,15 @@ def _decided(
     code = verdict.code or "no_json"
     fail(hook, run, code, words=words, source=source, detail=verdict.detail)
     return None
+
+
+def _left_at(hook: HookContext, run: AgentRun) -> str:
+    """Where in its workflow an agent has ended; empty if it has none left."""
+    if not os.path.lexists(f"{hook.agents_folder}{run.agent_id}.steps"):
+        return ""
+    from bridge.store.step_states import left_at
+
+    return left_at(hook.store, Holder.agent(run.agent_id))
 
 
 def _ask(

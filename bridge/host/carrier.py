@@ -74,9 +74,11 @@ class CarrierFile:
     def write(self) -> State:
         """Write it, or update ours; somebody else's stays."""
         state = self.state()
+        if state == "there":
+            replaced_file.keep_others_out(self.file)
         if state in ("there", "somebody else's"):
             return state
-        self.file.parent.parent.mkdir(parents=True, exist_ok=True)
+        self.file.parent.parent.mkdir(mode=0o755, parents=True, exist_ok=True)
         before = replaced_file.load(self.file)
         made = self._records.has_made(self.file.parent)
         made |= replaced_file.store(self.file, _text(), before=before)

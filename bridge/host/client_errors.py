@@ -17,6 +17,9 @@ _QUOTA = re.compile(
     re.I,
 )
 _NO_AGENT = re.compile(r"agent type '?[^']*'? not found", re.I)
+# A rule such as `Agent(researcher)` of `permissions.deny`, or an option; which one is
+# said. Measured on 2.1.332: PermissionDenied is about auto mode's own refusals alone.
+_DENIED = re.compile(r"agent type '?[^']*'? has been denied by permission rule", re.I)
 _STOPPED = re.compile(r"\bstopped\b|\bkilled\b|interrupt|aborted|cancel", re.I)
 
 
@@ -30,6 +33,8 @@ def code_of(error: str) -> FailureCode:
     """The failure that the client's own words mean."""
     if _NO_AGENT.search(error):
         return "agent_missing"
+    if _DENIED.search(error):
+        return "agent_denied"
     if _QUOTA.search(error):
         return "quota"
     if _STOPPED.search(error):

@@ -11,7 +11,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from bridge.host.call_notes import name_of
+from bridge.host.call_notes import as_call, name_of
 from bridge.policy.tool_classes import QUESTION
 from bridge.protocol import plain_json
 from bridge.protocol.ids import is_id
@@ -32,7 +32,7 @@ class HookEvent(NamedTuple):
             value = plain_json.loads(data)
         except plain_json.JSONDecodeError:
             value = _lenient(data)
-        return cls(value) if isinstance(value, dict) else None
+        return cls(as_call(value)) if isinstance(value, dict) else None
 
     def text(self, key: str) -> str:
         """A string field; empty when absent."""

@@ -340,7 +340,7 @@ def _parse(data: bytes) -> Json:
         head = data[:8192].decode("utf-8", "replace")
         found = {key: _skim(head, key) for key in ("agent_id", "transcript_path")}
         return {key: text for key, text in found.items() if text}
-    return fields if isinstance(fields, dict) else {}
+    return call_notes.as_call(fields) if isinstance(fields, dict) else {}
 
 
 def _skim(head: str, key: str) -> str:

@@ -18,6 +18,7 @@ from bridge.host import runs
 from bridge.host.budget_news import session_now
 from bridge.host.budgets import find_spent
 from bridge.host.context import HookContext
+from bridge.host.denied_agents import why_no_agents
 from bridge.host.headless import ask_headless, is_headless, take_time
 from bridge.host.offers import judge_for, mark_open
 from bridge.host.request_tokens import PREFIX
@@ -195,6 +196,8 @@ def _again(
         )
     if claim is not None and len(claim.offers) >= hook.settings.max_offers:
         why = "the model did not call the agent that it was asked to call"
+        if cause := why_no_agents(hook):
+            why = f"{why}: {cause}"
         note_handover(hook.store, delegator.holder, delegator.key_of(spawn), None)
         give_up(hook.store, request, "declined", why)
         raise NotPossible(why)

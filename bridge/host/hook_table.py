@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
+from bridge.host.call_notes import SKILL_COMMAND, meaning_of
 from bridge.policy.tool_classes import (
     CLASSES,
     HANDBACK,
@@ -70,7 +71,7 @@ class Hook:
     @property
     def timeout_s(self) -> int:
         """How long the client waits for it."""
-        waits = self.event == "PreToolUse" or self.script == "agent-wait"
+        waits = meaning_of(self.event) == "PreToolUse" or self.script == "agent-wait"
         return WAIT_S if waits else TIMEOUT_S
 
 
@@ -87,6 +88,8 @@ def _by_class(event: str, script: str, *others: str) -> tuple[Hook, ...]:
     )
 
 
+# Measured on 2.1.330: other commands start no process, whatever is around `bridge`.
+_OURS = "Bash(*bridge*)"
 HOOKS = (
     Hook("SessionStart", "always"),
     Hook("SessionEnd", "always"),
@@ -101,8 +104,9 @@ HOOKS = (
     Hook("PreToolUse", "agent-call", matcher=f"Agent|{HANDBACK}", tools="agent"),
     # In the main thread it may ask one of our agents again.
     Hook("PreToolUse", "agent-call", matcher=MESSAGE, tools=OTHER),
-    # Measured on 2.1.330: other commands start no process, whatever is around `bridge`.
-    Hook("PreToolUse", "always", matcher="Bash", condition="Bash(*bridge*)"),
+    Hook("PreToolUse", "always", matcher="Bash", condition=_OURS),
+    Hook(SKILL_COMMAND, "tool-start", matcher=matcher_of("bash"), tools="bash"),
+    Hook(SKILL_COMMAND, "always", matcher="Bash", condition=_OURS),
     *_by_class("PostToolUse", "tool-end", QUESTION, MESSAGE),
     # May be about a checkpoint of a flow.
     Hook("PreToolUse", "question", matcher=QUESTION, tools=OTHER),
@@ -144,7 +148,7 @@ class Form:
 
     def arguments(self, hook: Hook) -> list[str]:
         """The arguments of `/bin/sh` for one hook."""
-        words = [hook.event, self.kind]
+        words = [meaning_of(hook.event), self.kind]
         if self.python or hook.tools:
             words.append(self.python or "")
         if hook.tools:

@@ -28,6 +28,7 @@ from bridge.host.hook_table import form_of
 from bridge.host.install_records import InstallRecord, InstallRecords, sha256
 from bridge.host.pins import Pins
 from bridge.host.settings_edit import SettingsUnreadable
+from bridge.host.settings_faults import find_fault
 from bridge.protocol.claim import HostProcess
 from bridge.store import sessions
 from bridge.store.location import Place, locate
@@ -95,6 +96,23 @@ def content_of(file: Path) -> dict[str, Any]:
     except (OSError, ValueError, RecursionError):
         return {}
     return content if isinstance(content, dict) else {}
+
+
+def fault_in(file: Path) -> Iterator[str]:
+    """Why the client drops a settings file whole, with its name; nothing if not."""
+    if (fault := find_fault(content_of(file))) is not None:
+        yield f"Claude Code drops the whole of {file}: {fault}"
+
+
+def find_dropped(settings: Settings, project: Path) -> str | None:
+    """Why the client drops a settings file that has our hooks; None if it does not."""
+    files = (target_of(kind, settings, project).file for kind in SCOPES)
+    for file in files:
+        with suppress(SettingsUnreadable):
+            if settings_edit.ours(replaced_file.load(file) or "", str(file)):
+                for fault in fault_in(file):
+                    return fault
+    return None
 
 
 class Installer:

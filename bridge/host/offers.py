@@ -13,10 +13,11 @@ from bridge.host.budget_news import session_now
 from bridge.host.budgets import HeldBack, find_spent, limits_of
 from bridge.host.context import HookContext
 from bridge.host.continuing import joined, verdict
+from bridge.host.denied_agents import why_no_agents
 from bridge.host.eligibility import eligible, may_take
 from bridge.host.request_tokens import instruction
 from bridge.protocol.claim import Claim
-from bridge.protocol.failure_codes import FailureCode
+from bridge.protocol.failure_codes import FailureCode, explain
 from bridge.protocol.ids import RequestId
 from bridge.protocol.request import Request
 from bridge.protocol.response import Response, failed
@@ -172,6 +173,9 @@ def _repeat(hook: HookContext, *, at_once: bool) -> list[Request]:
         if not at_once and 0 <= now_ms - last < REPEAT_AFTER_MS:
             continue
         try:
+            if why := why_no_agents(hook):
+                decline(hook, request, "agent_denied", explain("agent_denied", why))
+                continue
             if len(claim.offers) >= hook.settings.max_offers:
                 decline(hook, request)
                 continue

@@ -1,7 +1,8 @@
 """One settings file: read and replaced as a whole, through a link if it is one.
 
 Dotfile managers keep `~/.claude/settings.json` as a link: what it points to is
-replaced, the link stays. Mode and owner stay as well. A file that changed since it was
+replaced, the link stays. Mode and owner stay as well, but only its owner may write to
+it, whatever the umask: what stands in it is run. A file that changed since it was
 read is left alone: the client writes its settings, too.
 """
 
@@ -16,6 +17,9 @@ from bridge.errors import reason_of
 from bridge.host.settings_edit import SettingsUnreadable
 from bridge.protocol.wording import in_shell
 from bridge.store.plain_file import read_plain
+
+# May write: the group, and everybody.
+_OTHERS = 0o022
 
 
 def load(file: Path) -> str | None:
@@ -66,6 +70,14 @@ def store(file: Path, text: str | None, *, before: str | None) -> bool:
     return made
 
 
+def keep_others_out(file: Path) -> None:
+    """Let nobody but its owner write to a file."""
+    with suppress(OSError):
+        mode = stat.S_IMODE(os.stat(file).st_mode)
+        if mode & _OTHERS:
+            os.chmod(file, mode & ~_OTHERS)
+
+
 def remove_folder(file: Path) -> None:
     """Remove the folder of a settings file, if nothing else is in it."""
     with suppress(OSError):
@@ -89,7 +101,7 @@ def _make_folder(file: Path, target: str) -> bool:
     folder = os.path.dirname(target)
     if os.path.isdir(folder) or os.path.realpath(file.parent) != folder:
         return False
-    os.mkdir(folder)
+    os.mkdir(folder, 0o755)
     return True
 
 
@@ -102,14 +114,14 @@ def _replace(target: str, data: bytes, check: Callable[[], None]) -> None:
     except FileNotFoundError:
         facts = None
     # Settings may hold keys: until it has its own mode, the copy is ours alone.
-    mode = 0o600 if facts else 0o666
+    mode = 0o600 if facts else 0o644
     fd = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, mode)
     try:
         with open(fd, "wb") as file:
             if facts is not None:
                 with suppress(PermissionError):
                     os.fchown(fd, facts.st_uid, facts.st_gid)
-                os.fchmod(fd, stat.S_IMODE(facts.st_mode))
+                os.fchmod(fd, stat.S_IMODE(facts.st_mode) & ~_OTHERS)
             file.write(data)
             file.flush()
             os.fsync(fd)

@@ -43,7 +43,7 @@ def find_run(store: Store, event: HookEvent) -> AgentRun | None:
     if run is not None:
         return run
     notes = client_notes(event, agent_id)
-    tool_use_id = name_of(notes.get("toolUseId"))
+    tool_use_id = name_of(notes.get("toolUseId") or _loading(event))
     if tool_use_id:
         run = subagent_runs.find_launched(store, tool_use_id)
     else:
@@ -54,6 +54,18 @@ def find_run(store: Store, event: HookEvent) -> AgentRun | None:
     with suppress(StateUnavailable):
         return subagent_runs.bind(store, run, agent_id)
     return subagent_runs.bound(run, agent_id)
+
+
+def _loading(event: HookEvent) -> str:
+    """The call by which a skill's text is loaded whose command is about to run.
+
+    The skills of an agent's own file are loaded with it, by the call that starts it,
+    before the client has written down anything of the agent.
+
+    Source: measured on Claude Code 2.1.332, `toolu_…:preamble-0`.
+    """
+    call, mark, _ = event.text("tool_use_id").partition(":preamble-")
+    return call if mark else ""
 
 
 def _of_skill(store: Store, event: HookEvent, notes: dict[str, Any]) -> AgentRun | None:

@@ -37,7 +37,7 @@ def read(text: str, name: str) -> Node:
     for node, path, kind in _must_be(root):
         if not isinstance(node.value, kind):
             raise SettingsUnreadable(
-                f"{name}: {path}: expected {_NAMES[kind]}, got {_kind_name(node.value)}"
+                f"{name}: {path}: expected {_NAMES[kind]}, got {kind_name(node.value)}"
             )
     return root
 
@@ -157,7 +157,8 @@ def _must_be(root: Node) -> list[tuple[Node, str, type]]:
     return musts
 
 
-def _kind_name(value: object) -> str:
+def kind_name(value: object) -> str:
+    """What a value of JSON is, in words."""
     if value is None:
         return "null"
     return _NAMES.get(type(value), "a number")

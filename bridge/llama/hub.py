@@ -162,7 +162,7 @@ class _Part(io.BufferedWriter):
 
     def __init__(self, path: Path, most: int) -> None:
         # It is a lock, too: no child made by fork may hold it.
-        file = own_files.open_file(str(path), _APPEND, 0o666)
+        file = own_files.open_file(str(path), _APPEND, 0o644)
         file.seek(0, os.SEEK_END)
         super().__init__(file)
         self._most = most

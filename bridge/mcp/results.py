@@ -154,7 +154,7 @@ def agent_of(
     error = response.error
     problem = None
     if error is not None:
-        ways = ways_out(error.code, error.stage, request_id)
+        ways = ways_out(error.code, error.stage, request_id, response.route)
         problem = Problem(code=error.code, message=error.message, ways=list(ways))
     answer, too_long = response.parsed_output, None
     if len(orjson.dumps(answer)) > MAX_ANSWER_BYTES:

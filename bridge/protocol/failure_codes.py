@@ -10,12 +10,13 @@ from bridge.errors import BridgeError
 from bridge.protocol.status import Stage
 
 FailureCode = Literal[
-    "no_host", "no_route", "no_server", "host_gone", "declined", "agent_missing",
-    "agent_error", "agent_stopped", "quota", "empty_answer", "prompt_echo", "no_json",
-    "schema_mismatch", "check_failed", "unverified", "prompt_replaced", "agent_failed",
-    "agent_blocked", "timeout", "cancelled", "depth", "budget", "bad_request",
-    "bad_definition", "not_trusted", "extra_missing", "model_unavailable", "model_died",
-    "turn_limit", "too_long", "cannot_continue", "not_shared", "no_fork",
+    "no_host", "no_route", "no_server", "host_gone", "declined", "agent_denied",
+    "agent_missing", "agent_error", "agent_stopped", "quota", "empty_answer",
+    "prompt_echo", "no_json", "schema_mismatch", "check_failed", "steps_left",
+    "unverified", "prompt_replaced", "agent_failed", "agent_blocked", "timeout",
+    "cancelled", "depth", "budget", "bad_request", "bad_definition", "not_trusted",
+    "extra_missing", "model_unavailable", "model_died", "turn_limit", "too_long",
+    "cannot_continue", "not_shared", "no_fork",
 ]  # fmt: skip
 # The names of the local route's failures in the first description of hostbridge.
 SeedCode = Literal[
@@ -34,12 +35,14 @@ _TABLE: dict[FailureCode, tuple[str, str]] = {
         "ask again, and keep the session open (or the process that serves it)"),
     "declined": ("the session's model ignored every offer",
         "hostbridge doctor --live; restart the session, perhaps with another model"),
+    "agent_denied": ("the session may not start this agent, or none at all",
+        "take out the rule or option that the message names; restart the session"),
     "agent_missing": (
         "no agent has this name",
         "see which there are: hostbridge agents list; restart the session if it is new",
     ),
-    "agent_error": ("the Agent tool, or the model behind it, failed",
-        "read the error: hostbridge show ID; /status in the session"),
+    "agent_error": ("the agent, or the model behind it, failed",
+        "read the error: hostbridge show ID"),
     "agent_stopped": ("the agent was stopped before it answered", "ask again"),
     "quota": ("the model refused because of usage limits",
         "ask with a longer deadline (--timeout), or another model (--model)"),
@@ -53,6 +56,8 @@ _TABLE: dict[FailureCode, tuple[str, str]] = {
         "ask again with a simpler schema, or ask a stronger model (--model)"),
     "check_failed": ("the check in the agent's definition refused the answer",
         "see what it said: hostbridge show ID; use a larger model, or mend the check"),
+    "steps_left": ("the agent ended before its workflow did",
+        "see what it did: hostbridge show ID; ask a stronger model (--model)"),
     "unverified": ("the answer rests on a command that was not seen to run",
         "see its evidence: hostbridge show ID"),
     "prompt_replaced": ("another hook replaced the prompt: the agent did not get ours",
@@ -99,6 +104,13 @@ assert set(_TABLE) == set(get_args(FailureCode))  # noqa: S101
 MEANINGS: dict[FailureCode, str] = {code: entry[0] for code, entry in _TABLE.items()}
 CURES: dict[FailureCode, str] = {code: entry[1] for code, entry in _TABLE.items()}
 
+# What helps besides, where the agent ran on this route.
+_ALSO: dict[tuple[FailureCode, str], str] = {
+    ("agent_error", "host"): "/status in the session",
+    ("agent_error", "claude"): "`claude` in a terminal, and /status there",
+    ("agent_error", "endpoint"): "look at the server's own log",
+}
+
 # A deadline that passed while nobody was at work: a longer one alone does not help.
 TOO_EARLY: dict[Stage, str] = {
     Stage.NO_HOST: "start `claude` in the project first",
@@ -139,14 +151,18 @@ def explain(code: FailureCode, detail: str = "") -> str:
     return MEANINGS[code] + (f": {detail}" if detail else "")
 
 
-def cure_of(code: FailureCode, stage: Stage, request_id: str) -> str:
+def cure_of(code: FailureCode, stage: Stage, request_id: str, route: str) -> str:
     """What to do about the failure of a request that ended at `stage`."""
     cure = TOO_EARLY.get(stage, CURES[code]) if code == "timeout" else CURES[code]
+    if also := _ALSO.get((code, route)):
+        cure = f"{cure}; {also}"
     return re.sub(r"\bID\b", request_id, cure)
 
 
-def ways_out(code: FailureCode, stage: Stage, request_id: str) -> tuple[str, ...]:
+def ways_out(
+    code: FailureCode, stage: Stage, request_id: str, route: str
+) -> tuple[str, ...]:
     """What to do about it, and where all of it is told."""
-    cure = cure_of(code, stage, request_id)
+    cure = cure_of(code, stage, request_id, route)
     show = f"hostbridge show {request_id}"
     return (cure,) if show in cure else (cure, f"see all of it: {show}")

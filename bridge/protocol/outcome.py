@@ -72,6 +72,7 @@ class Outcome:
         run: what the run took, if our own loop answered.
         told_usage: what `claude -p` says that it took; None if it does not.
         looks: what the agent looked at; None if nobody saw that.
+        left_at: where in its workflow the agent ended; empty if that is over.
         model_key: tells the model from others, by what chose it; empty if unknown.
     """
 
@@ -85,6 +86,7 @@ class Outcome:
     run: RunSummary | None = None
     told_usage: Usage | None = None
     looks: tuple[Look, ...] | None = None
+    left_at: str = ""
     model_key: str = ""
 
     @property

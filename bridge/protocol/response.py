@@ -127,7 +127,9 @@ class RequestFailed(BridgeError):
         assert failure is not None, "a failed response names its failure"  # noqa: S101
         super().__init__(
             f"request {response.request_id} failed: {failure.message}",
-            ways=ways_out(failure.code, failure.stage, response.request_id),
+            ways=ways_out(
+                failure.code, failure.stage, response.request_id, response.route
+            ),
             stage=failure.stage,
             request_id=response.request_id,
         )

@@ -38,9 +38,10 @@ _MARGIN_S = 1.0
 # provider that says "in 1 s" for ever is asked less than forty times a day.
 _GROWTH = 2
 LONGEST_LEAST_S = 3600
-# Words of a provider that would say the same again.
+# Words of a provider that would say the same again, and of a processor that lacks what
+# the model's library was compiled for.
 _LASTING = re.compile(
-    r"invalid_request|authentication|permission_error|not_found_error"
+    r"\bSIGILL\b|invalid_request|authentication|permission_error|not_found_error"
     r"|(?:\bHTTP|\bAPI Error:?|\bstatus)\s*40[0134]\b",
     re.I,
 )

@@ -122,6 +122,20 @@ def find(store: Store, holder: Holder) -> StepRecord | None:
         return load(state, holder)
 
 
+def left_at(store: Store, holder: Holder) -> str:
+    """Where a conversation ends whose workflow has not; empty if it has, or never does.
+
+    Such as "in step `test` of the workflow tdd".
+    """
+    try:
+        record = find(store, holder)
+    except BrokenState as error:
+        return f"in a workflow whose record {error.path} {error.why}"
+    if record is None or step_of(record) is None or not record["code"].get("exit"):
+        return ""
+    return f"in step {record['step']!r} of the workflow {record['code']['name']}"
+
+
 def load(state: State, holder: Holder) -> StepRecord | None:
     """As `find`, in an open state."""
     folder, file = state[holder.folder], Place.of(holder).active

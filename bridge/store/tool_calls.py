@@ -3,7 +3,8 @@
     agents/<agent_id>.calls     the tool calls seen in it, one JSON line each
     agents/<agent_id>.noted     there while each of them could be written down
     agents/<tool_use_id>.bash   a Bash call of it that is running right now
-    agents/<tool_use_id>.background   one whose command goes on in the background
+    agents/<tool_use_id>.background   one whose command goes on in the background, or
+                                stands in a skill's text: nobody tells of its end
 
 `bridge.host.call_notes` writes them, and loads nothing of this.
 

@@ -102,6 +102,7 @@ class ModelExecutor:
                         clock=self.store.clock,
                     )
                 )
+                outcome = replace(outcome, left_at=rules.left_at())
         except ModelFailed as exc:
             return Outcome(code=exc.code, detail=str(exc), model=request.model)
         finally:

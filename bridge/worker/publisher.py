@@ -139,6 +139,8 @@ def response_of(
             now_ms=now_ms,
             must_verify=must_verify,
         )
+    if verdict.code is None and outcome.left_at:
+        verdict = Verdict(code="steps_left", complaint=outcome.left_at)
     code = verdict.code
     if code == "timeout":
         late = expired(request, now_ms)

@@ -192,3 +192,17 @@ def test_escape_ends_the_wait_and_the_answer_wakes_the_session(tmp_path):
             is_seen.set()
             wait_until(world.responses, what="the answer")
             wait_for_words(world, "gave a call of yours")
+
+
+def test_a_rule_is_asked_about_a_command_in_a_skill(tmp_path):
+    uses = reply(tool_use("Skill", {"skill": "helper"}))
+    ends = submits(SUCCESS)
+    with host_world(tmp_path, turns(uses, ends, ends, reply("done"))) as world:
+        define_rules(world, BLOCK)
+        world.add_skill("!`touch made`")
+        world.define("worker", WORKER.replace("[Bash]", "[Bash, Skill]"))
+        ran = ask(world, "worker", "Go.")
+
+    assert answered(ran)["success"] is True, ran
+    assert "No touch made in worker." in words_of(world)
+    assert world.made() == set()

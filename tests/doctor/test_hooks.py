@@ -13,7 +13,7 @@ from pinworld import pin
 from bridge.doctor import hook_run, hooks
 from bridge.doctor.examine import examine
 from bridge.doctor.finding import Verdict, ok, problem, warning
-from bridge.host.hook_table import entries, form_of
+from bridge.host.hook_table import HOOKS, entries, form_of
 from bridge.shipped import hooks_folder
 
 pytestmark = pytest.mark.slow
@@ -91,7 +91,8 @@ def test_an_edited_registration_is_noticed(patient):
     (finding, _) = patient.found(hooks.registered)
 
     assert finding == warning(
-        f"{file} holds 31 hooks, not as this hostbridge would register them",
+        f"{file} holds {len(HOOKS) - 1} hooks, not as this hostbridge would register "
+        "them",
         "another version or installation registered them, or an edit did",
         "hostbridge install --local",
     )
@@ -140,6 +141,19 @@ def test_error_settings_that_the_client_cannot_read(patient):
         f"{patient.local}:3:1: expected a key in double quotes",
         "Claude Code ignores settings that it cannot read",
         f"correct {patient.local}, then: hostbridge install",
+    )
+
+
+def test_error_settings_that_the_client_drops(patient):
+    patient.install("local")
+    settings = json.loads(patient.local.read_text())
+    patient.write(patient.local, settings | {"permissions": {"deny": "Agent"}})
+
+    assert patient.only(hooks.allowed) == problem(
+        f"Claude Code drops the whole of {patient.local}: permissions.deny: expected a "
+        "list, got 'Agent'",
+        "its hooks do not run, and its permissions do not count",
+        f"correct that in {patient.local}",
     )
 
 

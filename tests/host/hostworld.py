@@ -113,6 +113,17 @@ class HostWorld:
         head = f"---\nname: {name}\ndescription: one of the stage\n{frontmatter}---\n"
         (folder / f"{name}.md").write_text(f"{head}Do what you are told.\n")
 
+    def add_skill(self, text: str, head: str = "") -> None:
+        """Have the project bring a skill."""
+        file = self.stage.project / ".claude" / "skills" / "helper" / "SKILL.md"
+        file.parent.mkdir(parents=True)
+        file.write_text(f"---\nname: helper\ndescription: helps\n{head}---\n{text}\n")
+
+    def made(self) -> set[str]:
+        """The files in the project that tools have made."""
+        names = (file.name for file in self.stage.project.iterdir())
+        return {name for name in names if "." not in name}
+
     def define(self, name: str, text: str, folder: Path | None = None) -> None:
         """Define an agent of ours, for the user where no folder is named."""
         file = (folder or self.bridge.settings.home) / "agents" / f"{name}.yaml"

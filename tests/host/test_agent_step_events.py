@@ -77,7 +77,10 @@ def test_it_may_not_end_before_its_workflow(world: HookWorld):
 
     assert [each.get("decision") for each in said] == ["block", "block", None]
     assert "Go on." in said[0]["reason"]
-    assert world.code(request) == "success"
+    error = world.response(request).error
+    left = "in step 'look' of the workflow two"
+    assert error.message == f"the agent ended before its workflow did: {left}"
+    assert (error.code, world.response(request).raw_output) == ("steps_left", GOOD)
 
 
 def test_it_is_not_held_back_while_its_own_work(world: HookWorld):
@@ -133,7 +136,7 @@ def test_its_end_leaves_nothing(world: HookWorld):
     world.notice(agent)
     prompt(world)
 
-    assert world.code(request) == "success"
+    assert world.code(request) == "steps_left"
     left = [each.name for each in (world.store.place.state / "agents").iterdir()]
     assert left == []
     assert not (world.store.place.state / "sessions/session-1.steps").exists()

@@ -93,6 +93,22 @@ def test_error_prompt_replaced(tmp_path, how, mode):
     assert code_of(response) == "prompt_replaced"
 
 
+def test_error_agent_denied(tmp_path):
+    """Of one agent the call fails; of all, the model has no tool for it."""
+    with host_world(tmp_path, obedient_model()) as world:
+        world.rule("deny", "Agent(general-purpose)")
+        of_one = world.serve("one-shot")
+        world.rule("deny")
+        request = world.submit()
+        with world.stream(args=["--disallowedTools", "Agent"]):
+            of_all = world.ended(request)
+
+    assert [code_of(of_one), code_of(of_all)] == ["agent_denied"] * 2
+    words = [each.error.message for each in (of_one, of_all) if each.error]
+    assert "permission rule 'Agent(general-purpose)' from localSettings" in words[0]
+    assert "the session was started with --disallowedTools Agent" in words[1]
+
+
 def test_error_declined_and_no_host(tmp_path):
     """Three offers, then no more; the session goes on. One that has ended is none."""
     with host_world(tmp_path, obedient_model(main=ignoring(99))) as world:

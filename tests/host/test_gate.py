@@ -56,6 +56,11 @@ def test_a_call_is_noted_and_its_end(fire, agents):
     of_run = {"agentId": "a1", "requestId": "r-1", "depth": 1, "host": {"pid": 7}}
     assert during == of_run | {"command": "pytest"}
     assert not (agents / "t1.bash").exists()
+    in_skill = BASH | {"tool_use_id": "t2", "command_name": "helper"}
+    fire("PreToolUse", tool_input={"command": "pytest"}, **in_skill)
+    # Its end is not told: it counts for whom its own words name.
+    assert not (agents / "t2.bash").exists()
+    assert json.loads((agents / "t2.background").read_text()) == during
     for note in notes:
         note.pop("at", None)
         note.pop("up", None)

@@ -30,11 +30,6 @@ def load(*tools: str) -> Reply:
     return call("ToolSearch", query=f"select:{','.join(tools)}", max_results=9)
 
 
-def made(world: HostWorld) -> set[str]:
-    """The files in the project that tools have made."""
-    return {path.name for path in world.stage.project.iterdir() if path.suffix == ""}
-
-
 def charges_of(world: HostWorld) -> list[dict[str, int | None]]:
     """What counts against the budgets of the session, open or not."""
     folder = world.store.place.state / "sessions"
@@ -52,13 +47,6 @@ def add_server(root: Path, project: Path) -> None:
     settings = project / ".claude" / "settings.local.json"
     known = json.loads(settings.read_text())
     settings.write_text(json.dumps({**known, "enableAllProjectMcpServers": True}))
-
-
-def add_skill(world: HostWorld, text: str, head: str = "") -> None:
-    """Have the project bring a skill."""
-    file = world.stage.project / ".claude" / "skills" / "helper" / "SKILL.md"
-    file.parent.mkdir(parents=True)
-    file.write_text(f"---\nname: helper\ndescription: helps\n{head}---\n{text}\n")
 
 
 def test_nothing_of_an_agent_outlasts_its_request(tmp_path):
@@ -82,7 +70,7 @@ def test_nothing_of_an_agent_outlasts_its_request(tmp_path):
 
 @pytest.mark.parametrize("how", HOWS)
 def test_what_is_no_call_of_bash(tmp_path, how):
-    """A Monitor runs a command, and so does the text of a skill, which no hook sees.
+    """A Monitor runs a command, and so does the text of a skill.
 
     Tools of servers are deferred: their names come with ToolSearch, their limits by
     hooks. A command that a monitor began is no proof: it fails after the client has
@@ -99,6 +87,7 @@ def test_what_is_no_call_of_bash(tmp_path, how):
             call("Skill", skill="helper"),
             reply(GOOD),
         ),
+        "no shell": (call("Skill", skill="helper"), reply(GOOD)),
         "no push": (
             load("mcp__git__log", "mcp__git__push"),
             call("mcp__git__log"),
@@ -113,17 +102,35 @@ def test_what_is_no_call_of_bash(tmp_path, how):
     }
     with host_world(tmp_path, obedient_model(by_name(agents))) as world:
         world.allow("Bash", "Monitor", "Skill", "mcp__git")
-        add_skill(world, "See !`touch shown`")
+        world.add_skill("See !`touch shown`")
         add_server(tmp_path, world.stage.project)
         world.define("no-bash", f"{WORKER}blocked_tools: [Bash]\n")
+        world.define("no-shell", f"{WORKER}tools: [Read, Skill]\n")
         world.define("no-push", f"{WORKER}blocked_tools: ['mcp__*__push']\n")
         world.define("no-proof", f"{WORKER}require_verified_evidence: true\n")
         questions = {named(name): {"agent": name.replace(" ", "-")} for name in agents}
         responses = world.serve_all(how, questions)
 
-    assert [code_of(each) for each in responses] == [None, None, "unverified"]
-    assert made(world) & {"watched", "shown"} == set()
-    assert made(world) & {"called-log", "called-push"} == {"called-log"}
+    assert [code_of(each) for each in responses] == [None, None, None, "unverified"]
+    assert world.made() & {"watched", "shown"} == set()
+    assert world.made() & {"called-log", "called-push"} == {"called-log"}
+
+
+@pytest.mark.parametrize("how", HOWS)
+def test_a_skill_that_is_loaded_with_its_agent(tmp_path, how):
+    """Its commands run before the client has written down which agent that is."""
+    with host_world(tmp_path, obedient_model(answering(reply(GOOD)))) as world:
+        world.allow("Bash", "Skill")
+        world.add_skill("See !`touch shown`")
+        world.add_agent("loaded", "skills: helper\n")
+        world.define("kept", f"{WORKER}subagent_type: loaded\ntools: [Read]\n")
+        kept = world.serve(how, agent="kept")
+        before = world.made()
+        free = world.serve(how, agent="loaded")
+
+    assert (kept.success, free.success) == (True, True)
+    assert "shown" not in before
+    assert "shown" in world.made()
 
 
 @pytest.mark.parametrize("how", HOWS)
@@ -139,14 +146,14 @@ def test_a_skill_that_runs_as_an_agent(tmp_path, how):
 
     with host_world(tmp_path, obedient_model(answers)) as world:
         world.allow("Skill")
-        add_skill(world, "In a fork.", "context: fork\nagent: general-purpose\n")
+        world.add_skill("In a fork.", "context: fork\nagent: general-purpose\n")
         world.define("worker", f"{WORKER}allow: ['Bash(touch *)']\n")
         response = world.serve(how, agent="worker")
         charged = charges_of(world)
 
     assert response.success
     assert [each["end"] is None for each in charged] == [False, False]
-    assert "granted" in made(world)
+    assert "granted" in world.made()
     assert "not granted to this agent" in world.subagent_words()
 
 
@@ -175,7 +182,7 @@ def test_grants_and_tools_in_every_mode(tmp_path, mode):
     results = [r for t in world.api.turns("subagent") for r in t.tool_results]
     assert response.success
     assert [each.is_error for each in results[:5]] == [False, False, True, True, True]
-    assert made(world) - {".claude"} == {"granted"}
+    assert world.made() - {".claude"} == {"granted"}
 
 
 @pytest.mark.parametrize("how", HOWS)
@@ -206,7 +213,7 @@ def test_the_carrier_changes_no_limit(tmp_path, how):
     assert "opus" in turn.model
     assert turn.tools & {"Write"} == {"Write"}
     assert "keeps Bash from it. It has: Read." in world.subagent_words()
-    assert "made" not in made(world)
+    assert "made" not in world.made()
 
 
 def test_an_agent_that_is_continued_after_its_answer(tmp_path):
@@ -238,4 +245,4 @@ def test_an_agent_that_is_continued_after_its_answer(tmp_path):
             session.send(f"continue {answer.agent_id}")
             wait_until(lambda: ends(answer.agent_id) == 2, what="its second end")
 
-    assert made(world) & {"first", "second"} == {"first"}
+    assert world.made() & {"first", "second"} == {"first"}

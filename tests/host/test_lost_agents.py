@@ -50,7 +50,7 @@ def test_its_next_call_is_denied_and_ends_it(world, tool):
     error = world.response(request).error
     assert error.code == "agent_error"
     assert error.message == (
-        "the Agent tool, or the model behind it, failed: what was written down about "
+        "the agent, or the model behind it, failed: what was written down about "
         "its agent is lost or damaged"
     )
     assert records(world, agent) == []

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from hookworld import running
 
+from bridge.host.denied_agents import denying_option
 from bridge.host.offers import MAX_STOP_OFFERS, REPEAT_AFTER_MS
 from bridge.host.output import MAX_CONTEXT
 from bridge.protocol.ids import RequestId
@@ -135,6 +136,37 @@ def test_an_ignored_offer_is_repeated_and_then_declined(world):
 
     assert [request in words for words in offers] == [True, True, True, False]
     assert world.code(request) == "declined"
+
+
+@pytest.mark.parametrize("rule", ["Agent", "Task", "*", "Agent(*)"])
+def test_a_session_without_the_tool_is_asked_once(world, rule):
+    """Its model cannot obey: the caller hears what took the tool away."""
+    file = world.home / ".claude" / "settings.json"
+    file.parent.mkdir(parents=True)
+    file.write_text(json.dumps({"permissions": {"deny": ["Read(x)", rule]}}))
+    request = world.submit()
+
+    offers = [context_of(world.say("Stop", background_tasks=[])) for _ in range(2)]
+
+    assert [request in words for words in offers] == [True, False]
+    error = world.response(request).error
+    why = f"the session may not start this agent, or none at all: {file} has {rule!r} "
+    assert (error.code, error.message) == ("agent_denied", f"{why}in permissions.deny")
+
+
+OPTIONS = [
+    ("-p hi --disallowedTools Bash Agent", "--disallowedTools Bash Agent"),
+    ("--disallowed-tools=Task --model opus", "--disallowed-tools Task"),
+    ("--tools Bash,Read", "--tools 'Bash,Read', which leaves out Agent"),
+    ("--tools default --disallowedTools Agent(researcher)", None),
+    ("--tools Bash Task --allowedTools Bash", None),
+    ("", None),
+]
+
+
+@pytest.mark.parametrize(("line", "option"), OPTIONS)
+def test_options_that_take_the_tool_away(line, option):
+    assert denying_option(line.split()) == option
 
 
 @pytest.mark.parametrize("is_off", [True, False])

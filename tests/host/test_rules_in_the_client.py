@@ -66,6 +66,25 @@ def test_a_command_of_a_monitor_is_one_of_a_shell(tmp_path):
     assert known == {"seen": "Monitor"}
 
 
+@pytest.mark.parametrize("prompt", ["go", "/helper"])
+def test_a_command_in_a_skill_is_one_of_a_shell(tmp_path, prompt):
+    """Whether the model uses the skill, or its user types its name."""
+    turns = [tool_use("Skill", {"skill": "helper"})] if prompt == "go" else []
+
+    def script(_request):
+        return reply(turns.pop(0)) if turns else reply("ok")
+
+    with host_world(tmp_path, obedient_model(main=script)) as world:
+        define_rules(world, PUSH)
+        world.allow("Bash", "Skill")
+        world.add_skill("!`git push; touch pushed` !`touch made`")
+        world.tell("one-shot", prompt)
+        words = world.main_words()
+
+    assert world.made() == {"made"}
+    assert "Ask before git push; touch pushed." in words
+
+
 EVERYWHERE = """
 on_session_start:
   - inject_context: Say please. [start {{ event.source }}]

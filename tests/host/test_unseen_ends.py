@@ -22,7 +22,7 @@ def test_an_agent_that_never_stops_is_missed(world):
 
     assert world.code(request) == "agent_error"
     assert world.response(request).error.message == (
-        "the Agent tool, or the model behind it, failed: the client no longer lists it "
+        "the agent, or the model behind it, failed: the client no longer lists it "
         "among its running tasks, and it left no answer"
     )
 

@@ -9,10 +9,13 @@ import pytest
 from installed import MINE, expected
 from programs import ran
 
-from bridge.host.hook_table import PROJECT, Hook
+from bridge.host.hook_table import HOOKS, PROJECT, Hook
 from bridge.host.install_records import InstallRecords
 from bridge.shipped import hooks_folder
 
+MANY = len(HOOKS)
+# What the test itself has made.
+STAGE = {"home", "pro ject", ".git"}
 NEXT = """
 Open sessions load the hooks at their next event. Restart them so that they wake while \
 idle and their agents can search.
@@ -30,7 +33,7 @@ def test_install_is_for_the_user_in_this_project(world):
     code, out, err = world.run("install")
 
     said = (
-        f"installed for you, in this project: 32 hooks in {world.local}\n{RUN}"
+        f"installed for you, in this project: {MANY} hooks in {world.local}\n{RUN}"
         "  Claude Code keeps that file out of git from the next session on\n"
         f"{world.wrote}"
     )
@@ -54,7 +57,7 @@ def test_install_where_no_repository_is(world):
 def test_install_for_every_project(world):
     code, out, err = world.run("install", "--user")
 
-    said = f"installed for you, in every project: 32 hooks in {world.user}\n{RUN}"
+    said = f"installed for you, in every project: {MANY} hooks in {world.user}\n{RUN}"
     said += world.wrote
     assert (code, out, err) == (0, said + NEXT, "")
     assert json.loads(world.user.read_text()) == expected("user")
@@ -66,7 +69,7 @@ def test_install_for_the_project_names_no_path(world):
 
     said = (
         "installed for everyone who works on this project and has hostbridge: "
-        f"32 hooks in {world.shared}\n{RUN}"
+        f"{MANY} hooks in {world.shared}\n{RUN}"
         "  commit that file; it does nothing on a machine without hostbridge\n"
         "  it counts for sessions that are started in the project's top folder\n"
         f"{world.wrote}"
@@ -105,6 +108,45 @@ def refused(world, *words, code=1):
     done = world.run(*words or ("install",))
     assert (done[:2], world.tree()) == ((code, ""), before)
     return done[2].removeprefix("hostbridge: ").removesuffix("\n")
+
+
+def test_nobody_else_may_write_to_what_is_installed(world):
+    """Whatever the umask, and whatever an earlier install left: it is run."""
+    before = os.umask(0)
+    try:
+        for kind in ("--local", "--user", "--project"):
+            world.run("install", kind)
+        world.shared.chmod(0o666)
+        world.carrier.chmod(0o666)
+        world.shared.write_text("{}")
+        world.run("install", "--project")
+        world.run("agents", "new", "mine")
+        world.run("agents", "new", "ours", "--project")
+        world.run("rules", "new")
+    finally:
+        os.umask(before)
+
+    ours = [path for path in world.root.rglob("*") if path.name not in STAGE]
+    open_to_others = [path for path in ours if path.stat().st_mode & 0o022]
+    assert open_to_others == []
+
+
+def test_what_the_client_drops_is_told(world):
+    """The hooks stand there, and no session runs them: `status` and `ask` say so."""
+    settings_of(world, '{"cleanupPeriodDays": "x"}')
+    fault = f"Claude Code drops the whole of {world.local}: cleanupPeriodDays: "
+    fault += "expected a whole number above 0, got 'x'"
+
+    code, _, err = world.run("install")
+    _, status, _ = world.run("status")
+    asked = world.run("ask", "Are you there?")
+
+    after = "none of its hooks runs before that is corrected"
+    assert (code, err) == (0, f"hostbridge: {fault}; {after}\n")
+    assert fault in " ".join(status.split())
+    way = f"correct that, then start `claude` in {world.project}"
+    assert asked[0] == 4
+    assert asked[2].startswith(f"hostbridge: {fault}\n  what to do:\n    - {way}\n")
 
 
 def test_installing_twice_is_installing_once(world):
@@ -258,7 +300,7 @@ def test_error_home_that_others_can_write_to(world):
 CHANGE = """\
 --- {file}
 +++ {file}
-@@ -1,3 +1,620 @@
+@@ -1,3 +1,660 @@
  {{
 -  "model": "opus"
 +  "model": "opus",

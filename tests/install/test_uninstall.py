@@ -13,6 +13,7 @@ from sessionworld import in_a_hooked_session
 
 from bridge.api.bridge import Bridge
 from bridge.config import Settings
+from bridge.host.hook_table import HOOKS
 from bridge.store.sessions import live_sessions
 
 ALL = ("--local", "--user", "--project")
@@ -162,13 +163,14 @@ def test_dry_run_of_uninstall(world):
         "UserPromptSubmit"
     )
     behind_it = (
-        "PreToolUse 9, PostToolUse 8, PostToolUseFailure 4, PermissionRequest, "
-        "SubagentStart, SubagentStop, StopFailure"
+        "PreToolUse 9, PreSkillShellCommand 2, PostToolUse 8, PostToolUseFailure 4, "
+        "PermissionRequest, SubagentStart, SubagentStop, StopFailure"
     )
     said = (
-        f"would remove {world.local}, which holds 32 hooks and nothing else: "
+        f"would remove {world.local}, which holds {len(HOOKS)} hooks and nothing else: "
         f"{before_it}, Stop, {behind_it}\n"
-        f"would take 32 hooks out of {world.user}: Stop, {before_it}, {behind_it}\n"
+        f"would take {len(HOOKS)} hooks out of {world.user}: "
+        f"Stop, {before_it}, {behind_it}\n"
         f"{world.shared}: nothing would change\n"
     )
     assert done == (0, said, "")

@@ -106,7 +106,21 @@ def test_error_a_code_that_nobody_gave():
     ],
 )
 def test_the_cure_depends_on_the_stage_and_names_the_request(code, stage, cure):
-    assert cure_of(code, stage, "01k3-n-7f") == cure
+    assert cure_of(code, stage, "01k3-n-7f", "host") == cure
+
+
+@pytest.mark.parametrize(
+    ("route", "also"),
+    [
+        ("host", "; /status in the session"),
+        ("claude", "; `claude` in a terminal, and /status there"),
+        ("endpoint", "; look at the server's own log"),
+        ("local", ""),
+    ],
+)
+def test_no_session_has_to_do_with_what_a_server_says(route, also):
+    cure = f"read the error: hostbridge show r1{also}"
+    assert cure_of("agent_error", Stage.RUNNING, "r1", route) == cure
 
 
 # The life of a request: every transition in the table

@@ -103,6 +103,12 @@ def test_a_limit_spends_no_try():
     assert 3_601_000 <= again.due_ms - NOW_MS <= 3_631_000
 
 
+def test_a_processor_refuses_the_same_again():
+    died = after(held(), "model_died", "the model's process was ended by SIGILL; it …")
+
+    assert died.error.code == "model_died"
+
+
 def test_a_limit_ends_a_request_that_does_not_wait_for_it():
     ended = after(held(wait_quota=False), "quota", "limit; resets in 1 hour")
 

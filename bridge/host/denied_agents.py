@@ -1,0 +1,63 @@
+"""Why a session's model has no tool that starts agents: it would ignore every offer.
+
+Denied as a whole the tool is not there, so no call of it can fail and no hook hears of
+one. A rule about one agent (`Agent(researcher)`) lets the call fail, with its reason.
+
+Source: measured on Claude Code 2.1.332.
+"""
+
+from collections.abc import Iterator, Sequence
+
+from bridge.host.context import HookContext
+from bridge.host.user_rules import rules_in, rules_of_text, settings_files
+from bridge.store.host_process import arguments_of
+
+_NAMES = frozenset({"Agent", "Task"})
+_RULES = frozenset({*_NAMES, "Agent(*)", "Task(*)", "*"})
+_DENY = ("--disallowedTools", "--disallowed-tools")
+_ONLY = "--tools"
+
+
+def why_no_agents(hook: HookContext) -> str | None:
+    """What keeps every agent from this session; None if nothing that can be seen."""
+    arguments = arguments_of(hook.session.host.pid)
+    if option := denying_option(arguments):
+        return f"the session was started with {option}"
+    files = settings_files(hook.settings.claude_dir, hook.store.place.project)
+    named = dict(_options(arguments)).get("--settings", "")
+    for file in (*files, named):
+        for rule in _deny_rules(file):
+            if rule in _RULES:
+                return f"{file} has {rule!r} in permissions.deny"
+    return None
+
+
+def denying_option(arguments: Sequence[str]) -> str | None:
+    """The option of a command line that takes the tool away; None if there is none."""
+    for option, value in _options(arguments):
+        named = set(value.replace(",", " ").split())
+        if option in _DENY and named & _RULES:
+            return f"{option} {value}"
+        if option == _ONLY and not named & {*_NAMES, "default"}:
+            return f"{option} {value!r}, which leaves out Agent"
+    return None
+
+
+def _deny_rules(settings: str) -> Iterator[str]:
+    """The rules of a file, or of settings that stand on the command line."""
+    if settings.startswith("{"):
+        return rules_of_text(settings.encode(), "deny")
+    return rules_in(settings, "deny")
+
+
+def _options(arguments: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """Each option with all that follows it up to the next one."""
+    option, values = "", list[str]()
+    for each in (*arguments, "--"):
+        if not each.startswith("--"):
+            values.append(each)
+            continue
+        if option:
+            yield option, " ".join(values)
+        option, has_value, value = each.partition("=")
+        values = [value] if has_value else []
