@@ -90,7 +90,7 @@ class Value:
         except plain_types.NotPlain:
             from bridge.protocol.pydantic_model import convert
 
-            return convert(cls, _as_data(value))
+            return convert(cls, as_data(value))
 
     def _fill(self, found: dict[str, Any], extra: dict[str, Any]) -> None:
         fields_set = frozenset(found)
@@ -222,10 +222,10 @@ class Value:
     def to_data(self) -> dict[str, Any]:
         """The value as decoded JSON, with the unknown keys."""
         found = {
-            each.json_name: _as_data(self.__dict__[name])
+            each.json_name: as_data(self.__dict__[name])
             for name, each in self.fields.items()
         }
-        return {**found, **_as_data(self.__dict__["_extra"])}
+        return {**found, **as_data(self.__dict__["_extra"])}
 
     def __setattr__(self, name: str, value: object) -> None:
         """Refuse: a value is frozen."""
@@ -257,14 +257,14 @@ class Value:
         return f"{type(self).__name__}({shown})"
 
 
-def _as_data(value: Any) -> Any:
+def as_data(value: Any) -> Any:
     """Any value as decoded JSON has it."""
     if isinstance(value, Value):
         return value.to_data()
     if isinstance(value, Enum):
         return value.value
     if isinstance(value, dict):
-        return {key: _as_data(part) for key, part in value.items()}
+        return {key: as_data(part) for key, part in value.items()}
     if isinstance(value, list | tuple):
-        return [_as_data(part) for part in value]
+        return [as_data(part) for part in value]
     return value
