@@ -35,6 +35,8 @@ class Value:
     """A frozen value; its fields are the annotated names of the class."""
 
     fields: ClassVar[dict[str, plain_types.Field]] = {}
+    # Whether there is a field that is `needed`, in any class.
+    some_needed: ClassVar[bool] = False
     _readers: ClassVar[dict[str, Any] | None] = None
 
     def __init_subclass__(cls) -> None:
@@ -49,6 +51,7 @@ class Value:
             )
             made.json_name = made.json_name or plain_types.camel_case(name)
             cls.fields[name] = made
+            Value.some_needed |= made.needed
         cls._readers = None
 
     def __init__(self, **values: Any) -> None:
@@ -226,6 +229,17 @@ class Value:
             for name, each in self.fields.items()
         }
         return {**found, **as_data(self.__dict__["_extra"])}
+
+    def needs(self) -> set[str]:
+        """The names in JSON of the `needed` fields that it sets, also in its parts."""
+        found: set[str] = set()
+        for name, each in self.fields.items():
+            part = self.__dict__[name]
+            if each.needed and part != each.get_default():
+                found.add(each.json_name)
+            for inner in part if isinstance(part, tuple) else (part,):
+                found |= inner.needs() if isinstance(inner, Value) else set()
+        return found
 
     def __setattr__(self, name: str, value: object) -> None:
         """Refuse: a value is frozen."""
