@@ -191,6 +191,7 @@ class ProjectRequests:
         from bridge.tasks.calls import forget
         from bridge.tasks.database import Database
         from bridge.worktrees.checkouts import sweep
+        from bridge.worktrees.leftovers import free
 
         check(dry_run=dry_run)
         limits = {"older_than_days": older_than_days, "max_bytes": max_bytes}
@@ -198,6 +199,8 @@ class ProjectRequests:
         gone = self.store.prune(
             older_than_days=older_than_days, max_bytes=max_bytes, dry_run=dry_run
         )
+        freed = free(self.store, dry_run=dry_run)
+        gone = replace(gone, worktrees=len(freed.removed), kept_worktrees=freed.kept)
         if dry_run:
             return gone
         if older_than_days is not None:

@@ -36,6 +36,7 @@ from bridge.store.waiting_order import MAX_ASKED, Ranks, in_order
 
 if TYPE_CHECKING:
     from bridge.host.budgets import Use
+    from bridge.worktrees.leftovers import Leftover
 
 SHOWN_WAITING = 20
 SHOWN_ENDED = 5
@@ -103,7 +104,8 @@ class Overview(NamedTuple):
     `is_off` is set by `hostbridge off`, `off_s` seconds ago; `is_off_here` by the
     caller's environment.
     Without a state directory (`exists` False) nothing was ever asked here. `unreadable`
-    are the ids of waiting files that cannot be read.
+    are the ids of waiting files that cannot be read. `worktrees` are those of runs that
+    have ended.
     """
 
     project: str
@@ -121,6 +123,7 @@ class Overview(NamedTuple):
     off_s: float | None = None
     runs: tuple[LiveRun, ...] = ()
     tasks: TaskCounts | None = None
+    worktrees: tuple[Leftover, ...] = ()
 
 
 def overview(store: Store, settings: Settings) -> Overview:
@@ -169,7 +172,17 @@ def overview(store: Store, settings: Settings) -> Overview:
             off_s=off.age_s(now_ms),
             runs=tuple(runs_now(store, state, settings)),
             tasks=tasks,
+            worktrees=_worktrees(store),
         )
+
+
+def _worktrees(store: Store) -> tuple[Leftover, ...]:
+    """Where there are none, nothing is loaded."""
+    if not os.path.lexists(f"{store.place.state}/worktrees"):
+        return ()
+    from bridge.worktrees.leftovers import leftovers
+
+    return tuple(leftovers(store))
 
 
 def _tasks(store: Store) -> TaskCounts | None:

@@ -166,6 +166,26 @@ def hook_errors(subject: Subject) -> Iterator[Finding]:
     )
 
 
+def worktrees(subject: Subject) -> Iterator[Finding]:
+    """Worktrees and branches of runs that have ended."""
+    store = subject.store()
+    if store is None:
+        return
+    from bridge.worktrees.leftovers import free, leftovers
+
+    kept = free(store, dry_run=True).kept
+    for each in kept:
+        cause = f"its run {each.run} was cancelled or removed, and this is not merged"
+        yield warning(f"kept: {each.holds}", cause, "; ".join(each.ways))
+    folders = {each.folder for each in kept}
+    for each in leftovers(store):
+        if each.folder not in folders:
+            found = f"{each.folder}, with its branch {each.branch}"
+            how = f"is {each.status}" if each.status else "is no longer on record"
+            way = each.ways[0] if each.is_needed else "hostbridge prune"
+            yield warning(found, f"its run {each.run} {how}", way)
+
+
 def checkouts(subject: Subject) -> Iterator[Finding]:
     """Checkouts of what was staged that a kill has left in `.git/worktrees`."""
     store = subject.store()

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 from math import inf
-from typing import TYPE_CHECKING, TypedDict, TypeVar
+from typing import TYPE_CHECKING, Any, TypedDict, TypeVar
 
 from bridge.store import journal, questions, run_logs
 from bridge.store.conversation_files import OF_A_SESSION, OF_AN_AGENT
@@ -50,7 +50,11 @@ _T = TypeVar("_T")
 
 @dataclass(frozen=True, slots=True)
 class Pruned:
-    """How much was removed: requests with all their files, and the rest."""
+    """How much was removed: requests with all their files, and the rest.
+
+    `kept_worktrees` are those of runs that nobody goes on with, and that hold work
+    (`bridge.worktrees.leftovers.Leftover`).
+    """
 
     requests: int = 0
     quarantined: int = 0
@@ -58,7 +62,9 @@ class Pruned:
     temporaries: int = 0
     bells: int = 0
     runs: int = 0
+    worktrees: int = 0
     freed_bytes: int = 0
+    kept_worktrees: tuple[Any, ...] = ()
 
 
 @dataclass(slots=True)
