@@ -22,7 +22,8 @@ from bridge.protocol.ids import RequestId, is_id
 from bridge.protocol.request import Request
 from bridge.protocol.status import FINAL
 from bridge.protocol.wording import one_line
-from bridge.store import journal, queries, sessions, switch
+from bridge.store import cleaning, journal, queries, sessions, switch
+from bridge.store.cleaning import Cleaned
 from bridge.store.clock import uptime
 from bridge.store.directory import Folder
 from bridge.store.host_process import liveness
@@ -105,7 +106,7 @@ class Overview(NamedTuple):
     caller's environment.
     Without a state directory (`exists` False) nothing was ever asked here. `unreadable`
     are the ids of waiting files that cannot be read. `worktrees` are those of runs that
-    have ended.
+    have ended. `cleaned` is the last time that old records were removed by themselves.
     """
 
     project: str
@@ -124,6 +125,7 @@ class Overview(NamedTuple):
     runs: tuple[LiveRun, ...] = ()
     tasks: TaskCounts | None = None
     worktrees: tuple[Leftover, ...] = ()
+    cleaned: Cleaned | None = None
 
 
 def overview(store: Store, settings: Settings) -> Overview:
@@ -173,6 +175,7 @@ def overview(store: Store, settings: Settings) -> Overview:
             runs=tuple(runs_now(store, state, settings)),
             tasks=tasks,
             worktrees=_worktrees(store),
+            cleaned=cleaning.last(store),
         )
 
 

@@ -86,6 +86,13 @@ class Freshness:
         """Where the user's own rules, agents and memory are."""
         return self._settings.home, self._settings.claude_dir
 
+    def note_lock(self, file: Path) -> None:
+        """Keep the answers that a lock names, for as long as it is there."""
+        from bridge.freshness.pinned import note
+
+        with self._store.state() as state:
+            note(state, file, self._project)
+
     def standings(self, ids: Iterable[str] = ()) -> list[Standing]:
         """How answers stand: these, or the newest to each question, oldest first.
 

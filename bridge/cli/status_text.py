@@ -45,6 +45,7 @@ _ENDED = (
     Column("PROMPT", least=12, spare=1),
 )
 _SHOWN_WORKTREES = 3
+_MIB = 1024 * 1024
 _COLOURS: dict[str, Style] = {
     "running": "green",
     "completed": "green",
@@ -89,10 +90,20 @@ def _lines(seen: Overview, width: int | None, *, all_budgets: bool) -> Iterator[
     if seen.last:
         yield from table(_ENDED, map(ended_row, seen.last), width)
     if seen.exists:
-        yield f"{seen.ended:,} ended in all"
+        yield f"{seen.ended:,} ended in all{_cleaned(seen)}"
     else:
         text = f"nothing was ever asked here: there is no {seen.state}"
         yield from wrapped(text, width, whole_words=True)
+
+
+def _cleaned(seen: Overview) -> str:
+    if seen.cleaned is None:
+        return ""
+    when, count, size = seen.cleaned
+    return (
+        f"; cleaned up {ago(when)}: {count:,} requests, {size / _MIB:.1f} MiB "
+        "(keep_days, keep_mib)"
+    )
 
 
 def _worktrees(seen: Overview, width: int | None) -> Iterator[Line]:

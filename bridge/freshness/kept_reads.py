@@ -116,6 +116,11 @@ def _name(question: str, project: str) -> str:
     return sha256_of(f"{question} {project}".encode())
 
 
+def file_of_question(question: str, project: str) -> str:
+    """The file of the newest answer to a question in a project."""
+    return f"{_name(question, project)}.json"
+
+
 def _load(state: State, name: str) -> Reads | None:
     try:
         data = state[FOLDER].read(f"{name}.json", _MAX_BYTES)

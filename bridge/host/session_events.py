@@ -75,6 +75,9 @@ def session_end(hook: HookContext) -> HookOutput:
 
         unseen_ends.release_all(hook)
         registration.forget(hook.store, hook.session)
+        from bridge.store.cleaning import start_if_due
+
+        start_if_due(hook.store, hook.settings)
     return SILENT
 
 

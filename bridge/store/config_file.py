@@ -16,7 +16,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from bridge.config import TABLE, Settings, suggestion
+from bridge.config import TABLE, Settings
 from bridge.errors import BadSetting, StateRefused
 from bridge.protocol.wording import in_shell
 from bridge.setting import PROGRAM, Setting
@@ -181,6 +181,15 @@ def _value(key: str, value: Any, at: str, value_at: str) -> Any:
     if is_path and not as_text.startswith(("/", "~/")):
         raise BadSetting(f"{value_at}: {key}={as_text!r}: expected / or ~/ in front")
     return read
+
+
+def suggestion(name: str) -> str:
+    """What an unknown key was perhaps meant to be; empty if nothing is near."""
+    from difflib import get_close_matches
+
+    plain = name.lower().removeprefix("bridge_").replace("-", "_")
+    near = get_close_matches(plain, TABLE, n=2, cutoff=0.7)
+    return f"; did you mean {' or '.join(near)}?" if near else ""
 
 
 def refusal(key: str, about: Setting) -> str:

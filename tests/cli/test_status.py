@@ -60,7 +60,7 @@ def test_json_has_the_same_facts(project):
     assert (ran.code, ran.err) == (0, "")
     place = {"project": str(project.folder), "state": str(project.state)}
     switches = {"exists": True, "isOff": False, "isOffHere": False, "offS": None}
-    counts = {"claimed": 0, "waiting": 1, "ended": 0, "tasks": None}
+    counts = {"claimed": 0, "waiting": 1, "ended": 0, "tasks": None, "cleaned": None}
     lists = {"unreadable": [], "last": [], "runs": [], "worktrees": []}
     assert printed == place | switches | counts | lists
     who = {"sessionId": "session-1", "pid": os.getpid(), "cwd": str(project.folder)}
