@@ -39,7 +39,7 @@ class Cleaned(NamedTuple):
 
 def start_if_due(store: Store, settings: Settings) -> bool:
     """Start the process that cleans up, if it is due; whether it was started."""
-    if not (settings.keep_days or settings.keep_mib) or not _is_due(store.place.state):
+    if not is_due(store, settings):
         return False
     from bridge.process.detached import start_detached
 
@@ -52,11 +52,14 @@ def start_if_due(store: Store, settings: Settings) -> bool:
     return False
 
 
-def _is_due(state: Path) -> bool:
-    """Two looks at most: callers are many."""
+def is_due(store: Store, settings: Settings) -> bool:
+    """Whether it is time; two looks at most, as callers are many."""
+    if not (settings.keep_days or settings.keep_mib):
+        return False
     for name in (FILE, _MADE):
         with suppress(OSError):
-            return not 0 <= time.time() - os.lstat(f"{state}/{name}").st_mtime < EVERY_S
+            begun_s = os.lstat(f"{store.place.state}/{name}").st_mtime
+            return not 0 <= time.time() - begun_s < EVERY_S
     return False
 
 

@@ -147,7 +147,8 @@ def parse(text: str, name: str) -> tuple[dict[str, Any], list[str], list[str]]:
     except ValueError as exc:
         return {}, [_syntax_error(name, text, str(exc))], []
     values: dict[str, Any] = {}
-    wrong, unknown = [], []
+    wrong: list[str] = []
+    unknown: list[str] = []
     for key, value in table.items():
         if len(wrong) + len(unknown) >= _MAX_PROBLEMS:
             break

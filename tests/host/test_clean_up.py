@@ -80,6 +80,22 @@ def test_two_do_not_clean_up_at_once(store, settings):
     assert clean(later, settings).requests == 1
 
 
+@pytest.mark.parametrize("what", ["submit", "SessionEnd"])
+def test_what_runs_anyway_begins_it(world, what):
+    world.submit()
+    yesterday = time.time() - 2 * DAY
+    state = world.store.place.state
+    os.utime(state / "locks/store.lock", (yesterday, yesterday))
+    assert not (state / cleaning.FILE).exists()
+
+    if what == "submit":
+        world.submit()
+    else:
+        world.say(what, reason="other")
+
+    wait_until((state / cleaning.FILE).read_bytes)
+
+
 def test_it_is_begun_once_a_day_by_whatever_runs(store, settings):
     """And nobody waits for it: a process of its own does it."""
     finished(store, "a")
