@@ -110,10 +110,10 @@ def _worktrees(seen: Overview, width: int | None) -> Iterator[Line]:
     """What runs have left behind, and what becomes of it."""
     for each in seen.worktrees[:_SHOWN_WORKTREES]:
         how = each.status or "no longer on record"
-        way = "hostbridge prune" if not each.is_needed else each.ways[0]
         text = (
             f"worktree of a run that has ended ({how}): {each.folder}, branch "
-            f"{each.branch}; `{way}` removes it if it holds nothing that is not merged"
+            f"{each.branch}; `{each.ways[0]}` removes it, unless something in it is "
+            "not merged"
         )
         yield from wrapped(text, width, whole_words=True)
     if (more := len(seen.worktrees) - _SHOWN_WORKTREES) > 0:

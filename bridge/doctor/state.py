@@ -206,8 +206,10 @@ def worktrees(subject: Subject) -> Iterator[Finding]:
         if each.folder not in folders:
             found = f"{each.folder}, with its branch {each.branch}"
             how = f"is {each.status}" if each.status else "is no longer on record"
-            way = each.ways[0] if each.is_needed else "hostbridge prune"
-            yield warning(found, f"its run {each.run} {how}", way)
+            if each.status == "completed":
+                yield ok(f"{found}, of run {each.run}; to remove it: {each.ways[0]}")
+            else:
+                yield warning(found, f"its run {each.run} {how}", each.ways[0])
 
 
 def checkouts(subject: Subject) -> Iterator[Finding]:

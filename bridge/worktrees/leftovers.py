@@ -49,8 +49,13 @@ class Leftover(NamedTuple):
     @property
     def ways(self) -> tuple[str, ...]:
         """What a person can do about it."""
-        if not self.holds:
+        if not self.holds and not self.is_needed:
+            return ("hostbridge prune",)
+        if not self.holds and self.status == "failed":
             return (f"hostbridge runs cancel {self.run}",)
+        if not self.holds:
+            remove = in_shell("git", "worktree", "remove", self.folder)
+            return (f"{remove} && {in_shell('git', 'branch', '-d', self.branch)}",)
         remove = in_shell("git", "worktree", "remove", "--force", self.folder)
         return (
             f"look at it: {in_shell('git', '-C', self.folder, 'status')}",

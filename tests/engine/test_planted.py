@@ -141,7 +141,7 @@ def test_what_is_no_plain_file_is_named_and_not_opened(world, run, file, how):
     with suppress(BridgeError):
         world.advance(run)
     with pytest.raises(BridgeError) as refused:
-        world.advance(run, by_hand.cancel)
+        world.advance(run, by_hand.pause)
 
     assert f"{folder(world, run)}/{file}: not a plain file" in str(refused.value)
     assert world.waiting() == {}
