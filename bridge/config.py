@@ -154,6 +154,14 @@ class Settings:
         "BRIDGE_LEASE_S", count(1), "how long a session in another PID namespace "
         "counts as alive", "session", "caller", "serve", default=900, unit="seconds",
     )  # fmt: skip
+    keep_days: int = setting(
+        "BRIDGE_KEEP_DAYS", count(0), "what ended longer ago is removed, once a day; "
+        "0 for never", "session", "caller", "serve", default=90, unit="days",
+    )  # fmt: skip
+    keep_mib: int = setting(
+        "BRIDGE_KEEP_MIB", count(0), "of more than that the oldest is removed, once a "
+        "day; 0 for no limit", "session", "caller", "serve", default=1024, unit="MiB",
+    )  # fmt: skip
     cli_fallback: OwnRoute | None = setting(
         "BRIDGE_CLI_FALLBACK", FALLBACK, "the route that answers an `ask` without "
         "`--route`", "caller",
@@ -285,8 +293,6 @@ class Settings:
 TABLE: dict[str, Setting] = {
     key: each for key, each in vars(Settings).items() if isinstance(each, Setting)
 }
-# Settings of an earlier version, which change nothing any more.
-ENDED = frozenset({"minutes_per_hour", "minutes_per_session"})
 DEFAULTS: dict[str, Any] = {key: each.default for key, each in TABLE.items()}
 VARIABLES = frozenset(each.variable for each in TABLE.values() if each.variable)
 
@@ -381,12 +387,3 @@ def environment_for_a_client(env: Mapping[str, str] | None = None) -> dict[str, 
     env = os.environ if env is None else env
     hidden = (*_OF_A_CLIENT, *(_OF_A_COMMIT if env.get(_INDEX) else ()))
     return {name: value for name, value in env.items() if name not in hidden}
-
-
-def suggestion(name: str) -> str:
-    """What an unknown key was perhaps meant to be; empty if nothing is near."""
-    from difflib import get_close_matches
-
-    plain = name.lower().removeprefix("bridge_").replace("-", "_")
-    near = get_close_matches(plain, TABLE, n=2, cutoff=0.7)
-    return f"; did you mean {' or '.join(near)}?" if near else ""

@@ -24,6 +24,7 @@ from bridge.agents.trusted_texts import keep
 from bridge.config import SIGNS_OF_A_CLIENT, Settings
 from bridge.errors import BridgeError, NewerSchema, StateRefused
 from bridge.protocol.names import MODEL_FILE
+from bridge.protocol.record import refuse_unknown
 from bridge.store.directory import Folder, NotAPlainFile
 from bridge.store.host_process import environment_of
 from bridge.store.location import Place, open_state
@@ -280,6 +281,10 @@ def _load(folder: Folder) -> dict[str, Any]:
     version = record.get("schemaVersion", VERSION)
     if version != VERSION:
         raise NewerSchema(f"{path}: schemaVersion {version!r}; update hostbridge")
+    refuse_unknown(record, ("schemaVersion", "projects"), file=str(path))
+    for of_project in record.get("projects", {}).values():
+        if isinstance(of_project, dict):
+            refuse_unknown(of_project, ("agents",), file=str(path))
     return record
 
 

@@ -76,6 +76,7 @@ def write_lock(
             ways=("hostbridge stale",),
         )
     write(file, written(answers, file.name), HEAD, mode=_READABLE)
+    freshness.note_lock(file)
     return len(answers), left_out
 
 

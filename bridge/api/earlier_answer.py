@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from pathlib import Path
 
-from bridge.api.model_now import why_another
+from bridge.api.model_now import ModelsNow
 from bridge.api.request_draft import Draft
 from bridge.api.routing import Plan
 from bridge.freshness import kept_reads
@@ -43,8 +43,8 @@ def find_answer(
             if given is None:
                 continue
             definition = begun.definition_on(route)
-            why = why_another(store, begun.settings, given, definition, until_s=until_s)
-            if not why:
+            models = ModelsNow(store, begun.settings, until_s=until_s)
+            if not models.why_another(given, definition):
                 return given.response
     return None
 

@@ -133,11 +133,13 @@ class Hosts:
     def can_answer(self, request: Request, *, within_s: float) -> bool:
         """Whether any may take it in this time, while the caller waits.
 
-        A budget that is used up for longer is known beforehand; when a busy agent ends
-        is not.
+        A budget that is used up for longer is known beforehand, and that nothing wakes
+        a session; when a busy agent ends is not.
         """
+        from bridge.host.wake_problems import may_hear
+
         able = self.of(request)
-        if not able or self.would_wait_for_itself(request):
+        if not may_hear(self._store, able) or self.would_wait_for_itself(request):
             return False
         limit = held_back_of(self._store, request, able)
         return limit is None or limit.wait_s <= within_s

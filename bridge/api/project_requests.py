@@ -15,7 +15,7 @@ from bridge.errors import BridgeError, InvalidRequest, StateUnavailable
 from bridge.protocol.ids import RequestId, check_id
 from bridge.protocol.request import Request
 from bridge.protocol.response import Response
-from bridge.store import Found, wakeups
+from bridge.store import Found
 from bridge.store.clock import Clock
 from bridge.store.config_file import settings_at
 from bridge.store.lease import is_abandoned
@@ -184,30 +184,18 @@ class ProjectRequests:
 
         The options are those of `Store.prune`. A dry run only counts what has ended.
         """
-        from dataclasses import replace
-
-        from bridge.host.pins import Pins
+        from bridge.api.clean_up import prune
         from bridge.protocol.type_checks import check
-        from bridge.tasks.calls import forget
-        from bridge.tasks.database import Database
-        from bridge.worktrees.checkouts import sweep
 
         check(dry_run=dry_run)
         limits = {"older_than_days": older_than_days, "max_bytes": max_bytes}
         check(**{name: limit for name, limit in limits.items() if limit is not None})
-        gone = self.store.prune(
-            older_than_days=older_than_days, max_bytes=max_bytes, dry_run=dry_run
+        return prune(
+            self.store,
+            older_than_days=older_than_days,
+            max_bytes=max_bytes,
+            dry_run=dry_run,
         )
-        if dry_run:
-            return gone
-        if older_than_days is not None:
-            # One that is in use, or damaged, is for whoever uses it to see.
-            with suppress(BridgeError):
-                forget(Database(self.store), older_than_days)
-        sweep(self.store)
-        bells = wakeups.remove_gone(self.store)
-        Pins(self.store.place.guard).forget_gone()
-        return replace(gone, bells=bells)
 
     def _has_moved(self, request: Request | None, response: Response | None) -> bool:
         """End or give back the request if needed; True if it must be read again."""

@@ -22,7 +22,8 @@ from bridge.protocol.ids import RequestId, is_id
 from bridge.protocol.request import Request
 from bridge.protocol.status import FINAL
 from bridge.protocol.wording import one_line
-from bridge.store import journal, queries, sessions, switch
+from bridge.store import cleaning, journal, queries, sessions, switch
+from bridge.store.cleaning import Cleaned
 from bridge.store.clock import uptime
 from bridge.store.directory import Folder
 from bridge.store.host_process import liveness
@@ -36,6 +37,7 @@ from bridge.store.waiting_order import MAX_ASKED, Ranks, in_order
 
 if TYPE_CHECKING:
     from bridge.host.budgets import Use
+    from bridge.worktrees.leftovers import Leftover
 
 SHOWN_WAITING = 20
 SHOWN_ENDED = 5
@@ -104,7 +106,8 @@ class Overview(NamedTuple):
     caller's environment.
     Without a state directory (`exists` False) nothing was ever asked here. `unreadable`
     are the ids of waiting files that cannot be read. Where no session is open,
-    `dropped` says why none would have our hooks.
+    `dropped` says why none would have our hooks. `worktrees` are those of runs that
+    have ended. `cleaned` is the last time that old records were removed by themselves.
     """
 
     project: str
@@ -123,6 +126,8 @@ class Overview(NamedTuple):
     runs: tuple[LiveRun, ...] = ()
     tasks: TaskCounts | None = None
     dropped: str | None = None
+    worktrees: tuple[Leftover, ...] = ()
+    cleaned: Cleaned | None = None
 
 
 def overview(store: Store, settings: Settings) -> Overview:
@@ -179,6 +184,8 @@ def overview(store: Store, settings: Settings) -> Overview:
             runs=tuple(runs_now(store, state, settings)),
             tasks=tasks,
             dropped=dropped,
+            worktrees=_worktrees(store),
+            cleaned=cleaning.last(store),
         )
 
 
@@ -191,6 +198,15 @@ def _find_dropped(store: Store, settings: Settings) -> str | None:
     from bridge.host.install import find_dropped
 
     return find_dropped(settings, project)
+
+
+def _worktrees(store: Store) -> tuple[Leftover, ...]:
+    """Where there are none, nothing is loaded."""
+    if not os.path.lexists(f"{store.place.state}/worktrees"):
+        return ()
+    from bridge.worktrees.leftovers import leftovers
+
+    return tuple(leftovers(store))
 
 
 def _tasks(store: Store) -> TaskCounts | None:

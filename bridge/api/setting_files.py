@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from bridge.config import DEFAULTS, TABLE, Settings, suggestion
+from bridge.config import DEFAULTS, TABLE, Settings
 from bridge.errors import BadSetting, BridgeError
 from bridge.host.pins import Pins
 from bridge.host.session_above import only_by_hand
@@ -27,6 +27,7 @@ from bridge.store.config_file import (
     in_files,
     read_file,
     refusal,
+    suggestion,
 )
 from bridge.store.location import Place, locate, open_state
 from bridge.store.lock import locked

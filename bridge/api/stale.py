@@ -9,12 +9,12 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from bridge.api.model_now import why_another
+from bridge.api.model_now import ModelsNow
 from bridge.config import Settings
 from bridge.errors import BridgeError, InvalidRequest
 from bridge.freshness import kept_reads
-from bridge.freshness.disk import Disk, Unknowable
-from bridge.freshness.never_reused import Given, is_about, why_never
+from bridge.freshness.disk import OneLook, Unknowable
+from bridge.freshness.never_reused import ANOTHER, Given, is_about, why_never
 from bridge.freshness.reads import Difference, differences
 from bridge.protocol.ids import check_id
 from bridge.protocol.node import Node
@@ -65,13 +65,16 @@ class Standing:
 
 
 class Freshness:
-    """The answers of one project."""
+    """The answers of one project, at one moment: all that changes is read once."""
 
     def __init__(self, store: Store, settings: Settings) -> None:
         self._store = store
         self._settings = settings
         self._project = store.place.project
+        self._disk = OneLook()
         self._change: dict[str, str] | None = None
+        self._definitions: dict[tuple[str, str], Definition | BridgeError | None] = {}
+        self._models = ModelsNow(store, settings)
 
     @property
     def project(self) -> Path:
@@ -83,6 +86,13 @@ class Freshness:
         """Where the user's own rules, agents and memory are."""
         return self._settings.home, self._settings.claude_dir
 
+    def note_lock(self, file: Path) -> None:
+        """Keep the answers that a lock names, for as long as it is there."""
+        from bridge.freshness.pinned import note
+
+        with self._store.state() as state:
+            note(state, file, self._project)
+
     def standings(self, ids: Iterable[str] = ()) -> list[Standing]:
         """How answers stand: these, or the newest to each question, oldest first.
 
@@ -90,6 +100,9 @@ class Freshness:
             UnknownRequest: there is no such request.
             InvalidRequest: it has no answer that could be checked.
         """
+        # Of thousands it reads the JSON several times as fast.
+        import orjson  # noqa: F401
+
         return sorted(
             (self.standing(given) for given in self.given(list(ids))),
             key=lambda s: (s.given_at_ms, s.request_id),
@@ -148,16 +161,16 @@ class Freshness:
 
     def _reasons(self, given: Given) -> Iterator[Reason]:
         request, reads = given.request, given.reads
-        if not is_about(given):
+        never = why_never(given)
+        if never is not None and never.name == ANOTHER:
             yield Reason("superseded", f"request {reads.request_id} asked the same")
             return
-        never = why_never(given)
         if never is not None and never.is_doubt:
             detail = self._shown(reads.detail)
             yield Reason("unknown", f"{never.says}: {detail}" if detail else never.says)
             return
         try:
-            for each in differences(reads, Disk()):
+            for each in differences(reads, self._disk):
                 yield self._reason(each)
         except Unknowable as exc:
             yield Reason("unknown", str(exc))
@@ -187,16 +200,28 @@ class Freshness:
             then = request.definition
             if (now and now.source.digest) != (then and then.digest):
                 yield Reason("definition", f"that of {request.agent_type} has changed")
-        if why := why_another(self._store, self._settings, given, now):
+        if why := self._models.why_another(given, now):
             yield Reason("model", why)
 
     def definition(self, name: str, route: str) -> Definition | None:
         """The definition of an agent as it is now; raises as `Agents.find`."""
+        if (name, route) not in self._definitions:
+            self._definitions[name, route] = self._read_definition(name, route)
+        found = self._definitions[name, route]
+        if isinstance(found, BridgeError):
+            raise found
+        return found
+
+    def _read_definition(
+        self, name: str, route: str
+    ) -> Definition | BridgeError | None:
         from bridge.agents.known_agents import Agents
 
-        agents = Agents.open(self._settings, self._project)
         known: RouteName = next((own for own in OWN if own == route), "host")
-        return agents.find(name, known)
+        try:
+            return Agents.open(self._settings, self._project).find(name, known)
+        except BridgeError as exc:
+            return exc
 
     def _change_now(self) -> dict[str, str]:
         """What is not committed, read once."""

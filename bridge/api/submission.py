@@ -12,6 +12,7 @@ from bridge.protocol.ids import RequestId
 from bridge.protocol.request import Request
 from bridge.routes import RouteName
 from bridge.store import Submitted
+from bridge.store.cleaning import start_if_due
 from bridge.store.lock import LockBusy
 from bridge.store.store import Store
 
@@ -68,4 +69,5 @@ class Submitter:
             raise LockBusy(f"nothing was asked: {exc}") from None
         if submitted.is_new:
             Hosts(store, self.settings).wake(request)
+        start_if_due(store, self.settings)
         return submitted

@@ -12,7 +12,7 @@ from math import inf
 
 from bridge.api.hosts import eligible_hosts, held_back_of
 from bridge.errors import StateUnavailable, StateVanished
-from bridge.host.wake_problems import complaint
+from bridge.host.wake_problems import complaint, may_hear
 from bridge.protocol.claim import Claim
 from bridge.protocol.ids import RequestId
 from bridge.protocol.outcome import Progress
@@ -89,8 +89,13 @@ def stage_of(store: Store, found: Found | None) -> Stage:
     return request.stage
 
 
-def complaint_of(store: Store, request: Request | None, stage: Stage) -> str:
-    """Why a request waits: a limit, or no session has heard of it; empty if unknown."""
+def complaint_of(
+    store: Store, request: Request | None, stage: Stage, *, is_early: bool = False
+) -> str:
+    """Why a request waits: a limit, or no session has heard of it; empty if unknown.
+
+    What passes in a few seconds is not said early.
+    """
     if request is not None and stage is Stage.PAUSED:
         # Late, as few requests are paused.
         from bridge.protocol.retries import late_words
@@ -102,7 +107,9 @@ def complaint_of(store: Store, request: Request | None, stage: Stage) -> str:
         return ""
     able = eligible_hosts(store, request)
     limit = held_back_of(store, request, able)
-    return f"{limit.why}; more now: {limit.cure}" if limit else complaint(store, able)
+    if limit is not None:
+        return f"{limit.why}; more now: {limit.cure}"
+    return "" if is_early and may_hear(store, able) else complaint(store, able)
 
 
 def late_response(store: Store, request: Request, stage: Stage) -> Response:
@@ -119,7 +126,8 @@ class Tender:
         ids: the awaited requests; the caller removes those that have ended.
         on_stage: called with the stage of each checked request, whoever holds the lock;
             what it raises ends the wait.
-        on_progress: is told what a request waits for before its next try.
+        on_progress: is told what a request waits for: its next try, a limit, or a
+            session that nothing wakes.
     """
 
     def __init__(
@@ -136,8 +144,16 @@ class Tender:
         self._on_progress = on_progress
         self._paused: set[str] = set()
         self._stage = Stage.WAITING
+        self._why = ""
         self._lost: list[RequestId] = []
         self._tended = self._woken = store.clock.monotonic_s()
+
+    def begin(self) -> None:
+        """Tell what is known now of why these requests wait."""
+        if self._on_progress is not ignore:
+            with suppress(StateUnavailable):
+                for found in self._live(sorted(self._ids)[:_LOOKED_AT]):
+                    self._tell_why(found.request, stage_of(self._store, found))
 
     def __call__(self) -> None:
         """Do what is due.
@@ -166,8 +182,7 @@ class Tender:
             for found in live:
                 self._stage = stage_of(self._store, found)
                 self._on_stage(self._stage)
-                if self._stage is Stage.PAUSED and found.request:
-                    self._tell_pause(found.request)
+                self._tell_why(found.request, self._stage)
         self._check_there()
         with suppress(StateUnavailable):
             if self._is_turn(now, "sweep"):
@@ -176,11 +191,21 @@ class Tender:
             for found in live:
                 self._look_after(found, wake=wake)
 
-    def _tell_pause(self, request: Request) -> None:
-        from bridge.protocol.retries import pause_words
+    def _tell_why(self, request: Request | None, stage: Stage) -> None:
+        if request is None or self._on_progress is ignore:
+            return
+        if stage is Stage.PAUSED:
+            from bridge.protocol.retries import pause_words
 
-        waits = pause_words(request, self._store.now_ms())
-        self._on_progress(Progress(waits=waits))
+            why = pause_words(request, self._store.now_ms())
+        elif stage is Stage.WAITING:
+            # In the first words, which may say for how long: told once, not each time.
+            why = complaint_of(self._store, request, stage, is_early=True)
+            why = self._why = why and (self._why or why)
+        else:
+            return
+        if why:
+            self._on_progress(Progress(waits=why))
 
     def _live(self, ids: list[RequestId]) -> list[Found]:
         """Those of the requests that have not ended."""

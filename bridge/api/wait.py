@@ -39,7 +39,7 @@ class Waiter:
     Args:
         store: one that does not wait long for its lock: the deadline matters more.
         on_stage: called with the stage of a request.
-        on_progress: is told what a request waits for before its next try.
+        on_progress: is told what a request waits for.
     """
 
     def __init__(
@@ -54,9 +54,11 @@ class Waiter:
         self._on_progress = on_progress
 
     def _tender(self, ids: set[RequestId]) -> Tender:
-        return Tender(
+        tend = Tender(
             self._store, ids, on_stage=self._on_stage, on_progress=self._on_progress
         )
+        tend.begin()
+        return tend
 
     def one(self, request_id: RequestId, timeout_s: float) -> Response:
         """The response of one request.

@@ -90,7 +90,7 @@ def command(options: Namespace) -> int:
         return _warn(after)
     found = after.find(key)
     words = f"{key} = {_words(found)}  ({found.source}; {done})"
-    if any(file.path == path and file.problems for file in after.files()):
+    if any(file.path == path and not file.is_obeyed for file in after.files()):
         words = f"{key} is {done}, but nothing in that file counts until it is correct"
     say_result(options, found, words)
     _warn_of_others(after, found, path)

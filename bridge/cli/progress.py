@@ -1,6 +1,6 @@
 """A line on the terminal that shows how far a request is, while one waits for it.
 
-Where stderr is no terminal only a wait for the next try is told, once. rich is imported
+Where stderr is no terminal only what it waits for is told, once. rich is imported
 in a thread, and only if the answer takes a moment.
 """
 
@@ -29,7 +29,7 @@ class Progress:
     """A line with the stage and the seconds; call it with each new stage.
 
     `follow` takes the progress of work in this process: turn, tool, tokens per second;
-    and what a request waits for before its next try. A note in it is printed at the
+    and what a request waits for. A note in it is printed at the
     end, on a terminal or not.
     """
 

@@ -2,7 +2,8 @@
 
 Without options: what ended more than 30 days ago. What is overdue is ended first;
 left-over temporary files, wake-up files of closed sessions, and checkouts of what was
-staged that nobody needs any more, go in any case.
+staged that nobody needs any more, go in any case. So do worktrees of runs that were
+cancelled or removed; one with work that is not committed or merged stays, and is named.
 
 For example:
   hostbridge prune --older-than 7d
@@ -14,7 +15,7 @@ from argparse import Namespace
 from bridge.api.bridge import Bridge
 from bridge.cli.durations import DAY_S, duration
 from bridge.cli.options import AS_JSON, at_least, option, switch
-from bridge.cli.output import say_result
+from bridge.cli.output import complain, say_result
 
 KEPT_DAYS = 30.0
 MIB = 1024 * 1024
@@ -59,17 +60,20 @@ def command(options: Namespace) -> None:
         max_bytes=None if max_mib is None else int(max_mib * MIB),
         dry_run=options.dry_run,
     )
+    for each in () if options.as_json else gone.kept_worktrees:
+        complain(f"kept: {each.holds}. What to do: {'; '.join(each.ways)}")
+    trees = f"worktrees {gone.worktrees:,}, " if gone.worktrees else ""
     if options.dry_run:
         said = (
-            f"would remove: requests {gone.requests:,}, quarantined files "
+            f"would remove: {trees}requests {gone.requests:,}, quarantined files "
             f"{gone.quarantined:,}; {gone.freed_bytes / MIB:.1f} MiB"
         )
         say_result(options, gone, said)
         return
     said = (
-        f"removed: requests {gone.requests:,}, quarantined files {gone.quarantined:,}, "
-        f"temporary files {gone.temporaries:,}, wake-up files of closed sessions "
-        f"{gone.bells:,}, runs of flows {gone.runs:,}; "
+        f"removed: {trees}requests {gone.requests:,}, quarantined files "
+        f"{gone.quarantined:,}, temporary files {gone.temporaries:,}, wake-up files of "
+        f"closed sessions {gone.bells:,}, runs of flows {gone.runs:,}; "
         f"{gone.freed_bytes / MIB:.1f} MiB freed"
     )
     say_result(options, gone, said)

@@ -3,7 +3,8 @@
 `show` tells of each step: its state, how long it took, which way a condition went, and
 what it waits for. `pause` lets what was asked go on and asks nothing more; `resume`
 goes on with a run that is paused, failed or cancelled, in an open session (`hostbridge
-run --resume` also waits for it, and serves it here); `cancel` ends it; `jump` goes on
+run --resume` also waits for it, and serves it here); `cancel` ends it, gives up one
+that has failed, and removes its worktrees but what is not merged; `jump` goes on
 from another step, by its number or its label: what follows it starts anew.
 
 For example:
@@ -35,6 +36,7 @@ from bridge.engine.advance import advance
 from bridge.engine.view import all_runs, view
 from bridge.errors import InvalidRequest
 from bridge.host.session_above import only_by_hand
+from bridge.worktrees.leftovers import free
 
 _WHAT = ("list", "show", "pause", "resume", "cancel", "jump")
 OPTIONS = (
@@ -130,7 +132,18 @@ def _act(bridge: Bridge, options: Namespace, run_id: str) -> None:
     else:
         act = getattr(by_hand, options.what)
     run = advance(bridge.store, bridge.settings, run_id, act)
+    if options.what == "cancel" and run["root"] == run_id:
+        _free(bridge, run_id)
     if options.what == "jump" and run["root"] != run_id:
         # A called run goes on with whoever called it; that may run already.
         with suppress(InvalidRequest):
             advance(bridge.store, bridge.settings, run["root"], by_hand.resume)
+
+
+def _free(bridge: Bridge, run_id: str) -> None:
+    """Remove the worktrees of a run that was given up; say what stays, and why."""
+    freed = free(bridge.store, run_id)
+    for each in freed.removed:
+        complain(f"removed the worktree {each.folder} and its branch {each.branch}")
+    for each in freed.kept:
+        complain(f"kept: {each.holds}. What to do: {'; '.join(each.ways)}")

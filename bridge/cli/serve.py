@@ -28,6 +28,7 @@ from bridge.cli.output import complain, record, say_result
 from bridge.errors import StateUnavailable
 from bridge.protocol.ids import RequestId
 from bridge.protocol.retries import pause_words
+from bridge.store.cleaning import start_if_due
 from bridge.store.live_runs import some_live
 from bridge.worker.executors import open_workers
 from bridge.worker.serve_loop import serve, waiting_for_a_try, waiting_for_others
@@ -74,6 +75,7 @@ def command(options: Namespace) -> int:
             from bridge.engine.advance import advance_all
 
             advance_all(bridge.store, bridge.settings)
+        start_if_due(bridge.store, bridge.settings)
 
     served = serve(
         bridge.store,

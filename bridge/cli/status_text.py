@@ -44,6 +44,8 @@ _ENDED = (
     Column("AGENT", least=10, spare=3),
     Column("PROMPT", least=12, spare=1),
 )
+_SHOWN_WORKTREES = 3
+_MIB = 1024 * 1024
 _COLOURS: dict[str, Style] = {
     "running": "green",
     "completed": "green",
@@ -78,6 +80,9 @@ def _lines(seen: Overview, width: int | None, *, all_budgets: bool) -> Iterator[
         yield from table(_RUNS, map(_run, seen.runs), width)
         for way in (way for run in seen.runs for way in run.ways):
             yield from wrapped(f"waits for you: {way}", width, whole_words=True)
+    if seen.worktrees:
+        yield ""
+        yield from _worktrees(seen, width)
     if seen.tasks is not None:
         yield ""
         yield from task_line(seen, width)
@@ -85,10 +90,34 @@ def _lines(seen: Overview, width: int | None, *, all_budgets: bool) -> Iterator[
     if seen.last:
         yield from table(_ENDED, map(ended_row, seen.last), width)
     if seen.exists:
-        yield f"{seen.ended:,} ended in all"
+        yield f"{seen.ended:,} ended in all{_cleaned(seen)}"
     else:
         text = f"nothing was ever asked here: there is no {seen.state}"
         yield from wrapped(text, width, whole_words=True)
+
+
+def _cleaned(seen: Overview) -> str:
+    if seen.cleaned is None:
+        return ""
+    when, count, size = seen.cleaned
+    return (
+        f"; cleaned up {ago(when)}: {count:,} requests, {size / _MIB:.1f} MiB "
+        "(keep_days, keep_mib)"
+    )
+
+
+def _worktrees(seen: Overview, width: int | None) -> Iterator[Line]:
+    """What runs have left behind, and what becomes of it."""
+    for each in seen.worktrees[:_SHOWN_WORKTREES]:
+        how = each.status or "no longer on record"
+        text = (
+            f"worktree of a run that has ended ({how}): {each.folder}, branch "
+            f"{each.branch}; `{each.ways[0]}` removes it, unless something in it is "
+            "not merged"
+        )
+        yield from wrapped(text, width, whole_words=True)
+    if (more := len(seen.worktrees) - _SHOWN_WORKTREES) > 0:
+        yield f"and {more:,} more worktrees of runs that have ended"
 
 
 def off_lines(seen: Overview, width: int | None) -> Iterator[Line]:

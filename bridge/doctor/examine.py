@@ -35,6 +35,8 @@ CHECKS: tuple[tuple[str, Callable[[Subject], Iterator[Finding]]], ...] = (
     ("locks", state.locks),
     ("quarantine", state.quarantine),
     ("checkouts", state.checkouts),
+    ("worktrees", state.worktrees),
+    ("clean-up", state.cleaned),
     ("hook errors", state.hook_errors),
     ("hook policy", hooks.allowed),
     ("hooks", hooks.registered),

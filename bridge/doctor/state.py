@@ -166,6 +166,52 @@ def hook_errors(subject: Subject) -> Iterator[Finding]:
     )
 
 
+def cleaned(subject: Subject) -> Iterator[Finding]:
+    """When old records were removed last, and what would go now."""
+    store, settings = subject.store(), subject.settings
+    if store is None or not store.exists():
+        return
+    from bridge.api.clean_up import clean
+    from bridge.store.cleaning import last
+
+    days, mib = settings.keep_days, settings.keep_mib
+    limits = [f"{days:,} days"] * bool(days) + [f"{mib:,} MiB"] * bool(mib)
+    if not limits:
+        yield ok("nothing is removed by itself (keep_days and keep_mib are 0)")
+        return
+    found = last(store)
+    told = f"{found.ago_s / 3600:,.0f} h ago" if found else "never yet"
+    gone = clean(store, settings, dry_run=True)
+    assert gone is not None  # noqa: S101 - a dry run waits for nobody
+    takes = f"{gone.requests:,} requests, {gone.freed_bytes / _MIB:.1f} MiB"
+    yield ok(
+        f"cleaned up {told}; keeps {' and '.join(limits)} (keep_days, keep_mib); the "
+        f"next time takes {takes}"
+    )
+
+
+def worktrees(subject: Subject) -> Iterator[Finding]:
+    """Worktrees and branches of runs that have ended."""
+    store = subject.store()
+    if store is None:
+        return
+    from bridge.worktrees.leftovers import free, leftovers
+
+    kept = free(store, dry_run=True).kept
+    for each in kept:
+        cause = f"its run {each.run} was cancelled or removed, and this is not merged"
+        yield warning(f"kept: {each.holds}", cause, "; ".join(each.ways))
+    folders = {each.folder for each in kept}
+    for each in leftovers(store):
+        if each.folder not in folders:
+            found = f"{each.folder}, with its branch {each.branch}"
+            how = f"is {each.status}" if each.status else "is no longer on record"
+            if each.status == "completed":
+                yield ok(f"{found}, of run {each.run}; to remove it: {each.ways[0]}")
+            else:
+                yield warning(found, f"its run {each.run} {how}", each.ways[0])
+
+
 def checkouts(subject: Subject) -> Iterator[Finding]:
     """Checkouts of what was staged that a kill has left in `.git/worktrees`."""
     store = subject.store()

@@ -35,8 +35,8 @@ def pause(made: Draft) -> None:
 
 
 def cancel(made: Draft) -> None:
-    """End it; what was asked is cancelled."""
-    _check(made, *LIVE)
+    """End it; what was asked is cancelled. One that has failed is given up."""
+    _check(made, *LIVE, "failed")
     made.halt("cancelled", "by its user")
 
 

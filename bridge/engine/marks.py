@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, TypedDict
 import orjson
 
 from bridge.errors import InvalidRequest
-from bridge.protocol.record import refuse_newer
+from bridge.protocol.record import refuse_newer, refuse_unknown
 from bridge.protocol.response import Failure
 from bridge.protocol.status import Stage, Status
 from bridge.store.directory import NotAPlainFile
@@ -122,5 +122,7 @@ def _mark(state: State, run: str, asked: str) -> Mark | None:
     if data is None or not has_seal(data, state.key(), _KIND):
         return None
     mark: Mark = orjson.loads(data)
-    refuse_newer(mark["schemaVersion"], _VERSION, file=f"{folder.path}/{asked}.json")
+    file = f"{folder.path}/{asked}.json"
+    refuse_newer(mark["schemaVersion"], _VERSION, file=file)
+    refuse_unknown(mark, (*Mark.__annotations__, "seal"), file=file)
     return mark if mark["asked"] == asked else None

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypedDict
 import orjson
 
 from bridge.errors import InvalidRequest
-from bridge.protocol.record import refuse_newer
+from bridge.protocol.record import refuse_newer, refuse_unknown
 from bridge.store.directory import NotAPlainFile
 from bridge.store.live_runs import RUNS
 from bridge.store.seal import has_seal, with_seal
@@ -108,7 +108,9 @@ def _read(folder: Folder, asked: str, key: bytes) -> Result | None:
     if data is None or not has_seal(data, key, _KIND):
         return None
     value = orjson.loads(data)
-    refuse_newer(value["schemaVersion"], _VERSION, file=f"{folder.path}/{asked}.json")
+    file = f"{folder.path}/{asked}.json"
+    refuse_newer(value["schemaVersion"], _VERSION, file=file)
+    refuse_unknown(value, ResultRecord.__annotations__, file=file)
     if value["asked"] != asked:
         return None
     return {"how": value["how"], "why": value["why"], "output": value["output"]}

@@ -17,7 +17,7 @@ import orjson
 from bridge.engine.run_ids import VERSION
 from bridge.errors import BridgeError, InvalidRequest
 from bridge.protocol.ids import is_id
-from bridge.protocol.record import refuse_newer
+from bridge.protocol.record import refuse_newer, refuse_unknown
 from bridge.store.directory import NotAPlainFile
 from bridge.store.live_runs import FILE, RUNS
 from bridge.store.seal import has_seal, with_seal
@@ -36,6 +36,7 @@ _KEYS = (
     "resumed params ask fanOut out at uptime createdAt"
 )
 KEYS = frozenset(_KEYS.split())
+MORE_KEYS = frozenset({"form", "settings", "done", "seal"})
 # A file for people to read, as long as that costs nothing.
 _READABLE = 200
 
@@ -104,7 +105,7 @@ def read(folder: Folder, run_id: str, key: bytes) -> Run:
     Raises:
         BadRun: the file is not as it was written, of another run, or of another
             version of hostbridge.
-        NewerSchema: a newer hostbridge wrote it.
+        NewerSchema: a newer hostbridge wrote it, or something unknown is in it.
     """
     path = f"{folder.path}/{FILE}"
     data = _bytes(folder, FILE)
@@ -117,6 +118,7 @@ def read(folder: Folder, run_id: str, key: bytes) -> Run:
         refuse_newer(version, VERSION, file=path)
     if not has_seal(data, key, "run"):
         raise BadRun(path, "not written by hostbridge: the seal is missing or wrong")
+    refuse_unknown(run, (*KEYS, *MORE_KEYS), file=path)
     if version != VERSION or not run.keys() >= KEYS:
         raise BadRun(path, "another version of hostbridge wrote it")
     if name != run_id:

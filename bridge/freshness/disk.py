@@ -19,6 +19,7 @@ from bridge.policy.made_folders import GIT, is_left_out
 
 MAX_FILES = 20_000
 MAX_DEPTH = 64
+_MAX_WALKS = 16
 _READ = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC
 _CHUNK = 1 << 20
 # Behind the name of a program, and of a folder, where all counts: no name ends so.
@@ -187,6 +188,38 @@ class Disk:
     def _go_on(self) -> None:
         if time.monotonic() > self._until_s:
             raise Unknowable("it took too long to read")
+
+
+class OneLook(Disk):
+    """The files of this machine as one command sees them: each is looked at once."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._seen: dict[str, Seen] = {}
+        self._digests: dict[tuple[str, str], str] = {}
+        # Of the last few: each may have twenty thousand names.
+        self._walked: dict[tuple[str, tuple[str, ...], bool], Walked] = {}
+
+    def see(self, path: str) -> Seen:
+        """As `Disk.see`."""
+        if path not in self._seen:
+            self._seen[path] = super().see(path)
+        return self._seen[path]
+
+    def digest(self, path: str, kind: str) -> str:
+        """As `Disk.digest`."""
+        if (path, kind) not in self._digests:
+            self._digests[path, kind] = super().digest(path, kind)
+        return self._digests[path, kind]
+
+    def walk(self, root: str, patterns: tuple[str, ...], *, is_all: bool) -> Walked:
+        """As `Disk.walk`."""
+        key = (root, patterns, is_all)
+        if key not in self._walked:
+            while len(self._walked) >= _MAX_WALKS:
+                del self._walked[next(iter(self._walked))]
+            self._walked[key] = super().walk(root, patterns, is_all=is_all)
+        return self._walked[key]
 
 
 def _entries(folder: str) -> Iterator[tuple[str, Seen]]:

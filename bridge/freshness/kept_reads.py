@@ -15,15 +15,14 @@ import time
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
-from bridge.errors import NewerSchema
 from bridge.freshness import never_reused
 from bridge.freshness.never_reused import Given
 from bridge.freshness.question import digest_of
-from bridge.freshness.reads import VERSION, Reads, reads_of
+from bridge.freshness.reads import KEYS, VERSION, Reads, reads_of
 from bridge.protocol import plain_json
 from bridge.protocol.digest import sha256_of
 from bridge.protocol.ids import RequestId
-from bridge.protocol.record import printable
+from bridge.protocol.record import printable, refuse_newer, refuse_unknown
 from bridge.protocol.request import Request
 from bridge.protocol.response import Response, Route
 from bridge.store.directory import NotAPlainFile
@@ -118,6 +117,11 @@ def _name(question: str, project: str) -> str:
     return sha256_of(f"{question} {project}".encode())
 
 
+def file_of_question(question: str, project: str) -> str:
+    """The file of the newest answer to a question in a project."""
+    return f"{_name(question, project)}.json"
+
+
 def _load(state: State, name: str) -> Reads | None:
     try:
         data = state[FOLDER].read(f"{name}.json", _MAX_BYTES)
@@ -126,12 +130,9 @@ def _load(state: State, name: str) -> Reads | None:
     if data is None or not has_seal(data, state.key(), _KIND):
         return None
     value = plain_json.loads(data)
-    if value["schemaVersion"] > VERSION:
-        raise NewerSchema(
-            f"{state[FOLDER].path}/{name}.json: schemaVersion "
-            f"{value['schemaVersion']} is newer than {VERSION}, the newest this "
-            "hostbridge reads; update hostbridge"
-        )
+    file = f"{state[FOLDER].path}/{name}.json"
+    refuse_newer(value["schemaVersion"], VERSION, file=file)
+    refuse_unknown(value, (*KEYS, "seal"), file=file)
     reads = reads_of(value)
     # A copy under another name would answer another question.
     return reads if _name(reads.question, reads.project) == name else None

@@ -14,6 +14,7 @@ from bridge.protocol.digest import sha256_of
 from bridge.protocol.request import Request
 from bridge.protocol.response import Response
 
+ANOTHER = "another"
 # Why nobody can tell whether an answer still holds: `Reads.doubt`.
 OUTSIDE = "outside"
 ACTED = "acted"
@@ -42,6 +43,11 @@ class Never(NamedTuple):
 
 
 NEVER = (
+    Never(
+        ANOTHER,
+        "what is known of an answer to this question is about another one",
+        lambda g: not is_about(g),
+    ),
     Never("failed", "it is no success", lambda g: not g.response.success),
     Never(
         "by_hand",
@@ -102,11 +108,6 @@ NEVER = (
         "what it rests on could not be read",
         lambda g: g.reads.doubt == UNKNOWABLE,
         is_doubt=True,
-    ),
-    Never(
-        "another",
-        "what is known of an answer to this question is about another one",
-        lambda g: not is_about(g),
     ),
 )
 

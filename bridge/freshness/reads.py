@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from bridge.freshness.looks import Kind
 
 VERSION = 1
+_KEYS = "schemaVersion requestId question project answer at doubt detail model"
+KEYS = frozenset((*_KEYS.split(), "files", "trees"))
 
 
 class Entry(NamedTuple):

@@ -40,7 +40,7 @@ from bridge.store import switch
 from bridge.store.host_process import Liveness, arguments_of, liveness
 from bridge.store.live_runs import FILE, LOCK, RUNS, live_runs
 from bridge.store.lock import lock_in
-from bridge.store.records import read_quietly
+from bridge.store.records import read_quietly, read_to_replace
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -160,7 +160,7 @@ def _change(
     """Note who asks; False if `change` says no."""
     with folder_of(state, _run_of(name)) as folder:
         with lock_in(folder, LOCK, wait_s=state.lock_wait_s):
-            new = change(read_quietly(folder, f"{name}.asked", QuestionOffer))
+            new = change(read_to_replace(folder, f"{name}.asked", QuestionOffer))
             if new is not None:
                 folder.replace(f"{name}.asked", new.to_json(), durable=False)
     return new is not None

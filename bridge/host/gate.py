@@ -106,7 +106,10 @@ def _needs_full(event: str, state: str, data: bytes, tasks: Sequence[str]) -> bo
     from bridge.policy.tool_lists import is_unasked, permits, reads_unasked
 
     return (
-        time.monotonic() * 1000 >= run.get("answerAt", 0)
+        # It may mean something else to a newer hostbridge (`protocol.record`).
+        run.get("schemaVersion", 1) != 1
+        or "needs" in run
+        or time.monotonic() * 1000 >= run.get("answerAt", 0)
         or is_off(state, fields)
         or os.path.lexists(f"{state}/responses/{run.get('requestId')}.json")
         # A call that could not be read has no name.

@@ -75,7 +75,17 @@ def session_end(hook: HookContext) -> HookOutput:
 
         unseen_ends.release_all(hook)
         registration.forget(hook.store, hook.session)
+        from bridge.store.cleaning import is_due
+
+        if is_due(hook.store, hook.settings):
+            return SILENT.then(_clean_up)
     return SILENT
+
+
+def _clean_up(hook: HookContext) -> None:
+    from bridge.store.cleaning import start_if_due
+
+    start_if_due(hook.store, hook.settings)
 
 
 HANDLERS = {

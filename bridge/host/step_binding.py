@@ -62,6 +62,7 @@ class Binding:
         version = found and found.get("schemaVersion")
         is_read = found is not None and (
             version == step_workflow.VERSION
+            and found.keys() <= step_workflow.KEYS
             and (
                 found.get("status") == "ended"
                 or step_workflow.step_of(found) is not None

@@ -1,6 +1,6 @@
 """Whether an open session can be woken; if not, why, and what helps: one table.
 
-Used by `ask` and `wait`, when their time is up, and by `doctor`.
+Used by `ask` and `wait`, at once and when their time is up, and by `doctor`.
 """
 
 from dataclasses import dataclass
@@ -53,6 +53,12 @@ def find_wake_problem(store: Store, session: Session) -> WakeProblem | None:
         return UNANSWERED
     age_ms = store.now_ms() - session.registered_at
     return JUST_STARTED if 0 <= age_ms < START_MS else None
+
+
+def may_hear(store: Store, sessions: list[Session]) -> bool:
+    """Whether one of these sessions would take a request though it is idle now."""
+    heard = (None, JUST_STARTED)
+    return any(find_wake_problem(store, session) in heard for session in sessions)
 
 
 def complaint(store: Store, sessions: list[Session]) -> str:

@@ -32,6 +32,13 @@ if TYPE_CHECKING:
     Json = dict[str, Any]
 
 VERSION = 1
+# Those of `StepRecord`, which only type checkers load.
+_KEYS = (
+    "schemaVersion run code status step visit rev session activatedAt by params "
+    "settings message stops untold applied history problems entering late waits seal "
+    "pending why endedAt"
+)
+KEYS = frozenset(_KEYS.split())
 # What our own MCP server is called in lists about servers, however it is installed.
 OWN_SERVER = "hostbridge"
 TOOL_EVENTS = frozenset({"PostToolUse", "PostToolUseFailure"})

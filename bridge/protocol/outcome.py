@@ -29,7 +29,7 @@ class Progress:
 
     `turn` counts from 1; `tool` is the one being called; `tokens` and `tokens_per_s`
     are those of the current or the last reply. `note` is for the person who waits.
-    `waits` says what it waits for before its next try.
+    `waits` says what it waits for: its next try, a limit, or a session to be woken.
     """
 
     doing: Doing = "thinking"

@@ -33,11 +33,18 @@ class Field:
         default: Any = REQUIRED,
         default_factory: Callable[[], Any] | None = None,
         json_name: str = "",
+        *,
+        needed: bool = False,
     ) -> None:
-        """Describe a field; without a default it is required."""
+        """Describe a field; without a default it is required.
+
+        `needed`: a hostbridge that does not know it may not read a record that sets it
+        (`bridge.protocol.record`).
+        """
         self.default = default
         self.default_factory = default_factory
         self.json_name = json_name
+        self.needed = needed
 
     def is_required(self) -> bool:
         """Whether it has no default."""

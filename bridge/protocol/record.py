@@ -2,9 +2,15 @@
 
 JSON is UTF-8, camelCase, one object, a newline at the end. Unknown keys survive a round
 trip; a record of a newer version is refused, never rewritten.
+
+What is added within a version, and may not be overlooked, is a field that is `needed`:
+a record that sets it says so in `needs`, a list of names, and whoever does not know one
+of them refuses the record by that name. Of records that nobody but hostbridge writes,
+every unknown key is refused so (`refuse_unknown`).
 """
 
-from typing import Annotated, Any, TypeVar
+from collections.abc import Iterable
+from typing import Annotated, Any, TypeVar, get_args, get_type_hints
 
 from bridge.errors import NewerSchema
 from bridge.protocol import plain_json
@@ -22,6 +28,10 @@ _KINDS = {
 # How much of an invalid choice is quoted.
 _QUOTED_CHARS = 40
 
+# The names of what nobody may overlook.
+_NEEDS = "needs"
+_NAMED = 5
+
 R = TypeVar("R", bound="Record")
 
 # The largest integer that every JSON reader keeps exact.
@@ -35,6 +45,13 @@ class Record(Value):
     """A frozen value with a file of its own."""
 
     schema_version: Annotated[int, Limits(ge=1)] = SCHEMA_VERSION
+
+    def to_data(self) -> dict[str, Any]:
+        """As any value, with what a reader needs to know."""
+        data = super().to_data()
+        if self.some_needed and (needs := self.needs()):
+            data[_NEEDS] = sorted(needs.union(data.get(_NEEDS, ())))
+        return data
 
     def to_json(self) -> bytes:
         """The bytes of the file.
@@ -75,6 +92,33 @@ def refuse_newer(version: int, newest: int, *, file: str = "") -> None:
         )
 
 
+def refuse_unknown(
+    found: Iterable[str], known: Iterable[str], *, file: str = ""
+) -> None:
+    """Refuse what says more than is understood here: it would be misread.
+
+    Raises:
+        NewerSchema: names what is not known.
+    """
+    if strange := sorted({*found}.difference(known)):
+        where = f"{file}: " if file else ""
+        raise NewerSchema(
+            f"{where}{', '.join(strange[:_NAMED])}: not known to this hostbridge; "
+            "update hostbridge"
+        )
+
+
+def _names_in(kind: type[Value]) -> set[str]:
+    """The names in JSON of the fields of a value, and of its parts."""
+    found = {each.json_name for each in kind.fields.values()}
+    parts = [*get_type_hints(kind).values()]
+    for part in parts:
+        parts += get_args(part)
+        if isinstance(part, type) and issubclass(part, Value):
+            found |= _names_in(part)
+    return found
+
+
 def parse(kind: type[R], data: bytes) -> R:
     """Read one record.
 
@@ -101,6 +145,10 @@ def from_value(kind: type[R], value: Any) -> R:
     if type(version) is not int:
         raise Unparsable("schemaVersion: expected an integer")
     refuse_newer(version, SCHEMA_VERSION)
+    if needs := value.get(_NEEDS):
+        if not isinstance(needs, list) or not all(type(each) is str for each in needs):
+            raise Unparsable(f"{_NEEDS}: expected a list of names")
+        refuse_unknown(needs, _names_in(kind))
     try:
         plain_json.check(value)
         return kind.model_validate(value)

@@ -23,7 +23,7 @@ from bridge.protocol.record import (
 )
 from bridge.protocol.status import Stage, Status
 from bridge.protocol.usage import Usage
-from bridge.protocol.value import Value
+from bridge.protocol.value import Value, as_data
 from bridge.protocol.wording import in_shell
 from bridge.routes import OwnRoute, RouteName
 
@@ -162,8 +162,7 @@ class Request(Record):
         It covers only what never changes: a definition fills in other fields, a claim
         is added, a file without a time gets one.
         """
-        data = self.to_data()
-        asked = {name: data[self.fields[name].json_name] for name in _ASKED}
+        asked = {name: as_data(getattr(self, name)) for name in _ASKED}
         # Not in the digests of records that are older.
         if self.workflow is not None:
             asked["workflow"] = self.workflow

@@ -35,6 +35,8 @@ class Value:
     """A frozen value; its fields are the annotated names of the class."""
 
     fields: ClassVar[dict[str, plain_types.Field]] = {}
+    # Whether there is a field that is `needed`, in any class.
+    some_needed: ClassVar[bool] = False
     _readers: ClassVar[dict[str, Any] | None] = None
     # What is the same for every value of a class: it is asked for each that is read.
     _defaults: ClassVar[dict[str, Any]] = {}
@@ -53,6 +55,7 @@ class Value:
             )
             made.json_name = made.json_name or plain_types.camel_case(name)
             cls.fields[name] = made
+            Value.some_needed |= made.needed
         cls._readers = None
         each = cls.fields.items()
         cls._required = frozenset(name for name, of in each if of.is_required())
@@ -100,7 +103,7 @@ class Value:
         except plain_types.NotPlain:
             from bridge.protocol.pydantic_model import convert
 
-            return convert(cls, _as_data(value))
+            return convert(cls, as_data(value))
 
     def _fill(self, found: dict[str, Any], extra: dict[str, Any]) -> None:
         values = self.__dict__
@@ -232,10 +235,21 @@ class Value:
     def to_data(self) -> dict[str, Any]:
         """The value as decoded JSON, with the unknown keys."""
         found = {
-            each.json_name: _as_data(self.__dict__[name])
+            each.json_name: as_data(self.__dict__[name])
             for name, each in self.fields.items()
         }
-        return {**found, **_as_data(self.__dict__["_extra"])}
+        return {**found, **as_data(self.__dict__["_extra"])}
+
+    def needs(self) -> set[str]:
+        """The names in JSON of the `needed` fields that it sets, also in its parts."""
+        found: set[str] = set()
+        for name, each in self.fields.items():
+            part = self.__dict__[name]
+            if each.needed and part != each.get_default():
+                found.add(each.json_name)
+            for inner in part if isinstance(part, tuple) else (part,):
+                found |= inner.needs() if isinstance(inner, Value) else set()
+        return found
 
     def __setattr__(self, name: str, value: object) -> None:
         """Refuse: a value is frozen."""
@@ -267,14 +281,14 @@ class Value:
         return f"{type(self).__name__}({shown})"
 
 
-def _as_data(value: Any) -> Any:
+def as_data(value: Any) -> Any:
     """Any value as decoded JSON has it."""
     if isinstance(value, Value):
         return value.to_data()
     if isinstance(value, Enum):
         return value.value
     if isinstance(value, dict):
-        return {key: _as_data(part) for key, part in value.items()}
+        return {key: as_data(part) for key, part in value.items()}
     if isinstance(value, list | tuple):
-        return [_as_data(part) for part in value]
+        return [as_data(part) for part in value]
     return value

@@ -4,7 +4,9 @@
     <project state>/config.toml  one project's, which wins
 
 Where there is none, nothing is imported. A file with an error in it counts as not there
-for the hooks, which must not break a session; commands refuse it.
+for the hooks, which must not break a session; commands refuse it. A setting that this
+hostbridge does not know, perhaps one of a newer one, is refused by commands, too; hooks
+obey the others.
 """
 
 import os
@@ -14,7 +16,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from bridge.config import ENDED, TABLE, Settings, suggestion
+from bridge.config import TABLE, Settings
 from bridge.errors import BadSetting, StateRefused
 from bridge.protocol.wording import in_shell
 from bridge.setting import PROGRAM, Setting
@@ -37,6 +39,7 @@ class ConfigFile(NamedTuple):
         text: its text; None where there is no file.
         values: its settings, by their keys.
         problems: what is wrong with it, each with its place.
+        is_obeyed: nothing is wrong with it but settings that are not known here.
         is_exposed: others may read it.
     """
 
@@ -45,6 +48,7 @@ class ConfigFile(NamedTuple):
     values: Mapping[str, Any] = MappingProxyType({})
     problems: tuple[str, ...] = ()
     is_exposed: bool = False
+    is_obeyed: bool = True
 
 
 def files_of(settings: Settings, state: Path) -> tuple[Path, ...]:
@@ -83,7 +87,7 @@ def in_files(settings: Settings, state: Path) -> tuple[Settings, list[str]]:
     for path in files_of(settings, state):
         file = read_file(path)
         problems += file.problems
-        if file.problems:
+        if not file.is_obeyed:
             continue
         for key, value in file.values.items():
             if key not in sources:
@@ -102,26 +106,34 @@ def read_file(path: Path) -> ConfigFile:
         # A folder that cannot be used is refused as a state directory, with a reason.
         return ConfigFile(path)
     except NotAPlainFile as exc:
-        return ConfigFile(path, problems=(f"{path}: {exc.problem}; {exc.cure}",))
+        return _refused(path, f"{exc.problem}; {exc.cure}")
     except OSError as exc:
         why = os.strerror(exc.errno or 0).lower()
-        return ConfigFile(path, problems=(f"{path}: cannot be read: {why}",))
+        return _refused(path, f"cannot be read: {why}")
     if data is None or facts is None:
         return ConfigFile(path)
     if facts.st_uid != os.geteuid():
         whose = f"belongs to user {facts.st_uid}, not to you; move it away"
-        return ConfigFile(path, problems=(f"{path}: {whose}",))
+        return _refused(path, whose)
     if facts.st_mode & 0o022:
         cure = f"others can write to it; run: {in_shell('chmod', '600', path)}"
-        return ConfigFile(path, problems=(f"{path}: {cure}",))
+        return _refused(path, cure)
     text = data.decode("utf-8", "surrogateescape")
-    values, problems = parse(text, str(path))
+    values, wrong, unknown = parse(text, str(path))
     is_exposed = bool(facts.st_mode & 0o044)
-    return ConfigFile(path, text, values, tuple(problems), is_exposed)
+    problems = (*unknown, *wrong)
+    return ConfigFile(path, text, values, problems, is_exposed, is_obeyed=not wrong)
 
 
-def parse(text: str, name: str) -> tuple[dict[str, Any], list[str]]:
-    """The settings in a text, and what is wrong with it; `name` is the file's."""
+def _refused(path: Path, why: str) -> ConfigFile:
+    return ConfigFile(path, problems=(f"{path}: {why}",), is_obeyed=False)
+
+
+def parse(text: str, name: str) -> tuple[dict[str, Any], list[str], list[str]]:
+    """The settings in a text, what is wrong with it, and which are not known.
+
+    `name` is the file's.
+    """
     # Late: the import alone would make every command noticeably slower.
     import tomllib
 
@@ -129,30 +141,31 @@ def parse(text: str, name: str) -> tuple[dict[str, Any], list[str]]:
         table = tomllib.loads(text)
         text.encode()
     except UnicodeEncodeError as exc:
-        return {}, [f"{_place(name, text, exc.start)}: not UTF-8"]
+        return {}, [f"{_place(name, text, exc.start)}: not UTF-8"], []
     except RecursionError:
-        return {}, [f"{name}: nested too deeply"]
+        return {}, [f"{name}: nested too deeply"], []
     except ValueError as exc:
-        return {}, [_syntax_error(name, text, str(exc))]
+        return {}, [_syntax_error(name, text, str(exc))], []
     values: dict[str, Any] = {}
-    problems = []
+    wrong: list[str] = []
+    unknown: list[str] = []
     for key, value in table.items():
-        if key in ENDED:
-            # It would take the others with it, which the user still wants.
+        if len(wrong) + len(unknown) >= _MAX_PROBLEMS:
+            break
+        at, value_at = _places(name, text, key)
+        if key not in TABLE:
+            hint = suggestion(key) or "; update hostbridge, if a newer one has it"
+            unknown.append(f"{at}: no setting {key!r}{hint}")
             continue
         try:
-            values[key] = _value(key, value, *_places(name, text, key))
+            values[key] = _value(key, value, at, value_at)
         except BadSetting as exc:
-            problems.append(str(exc))
-            if len(problems) >= _MAX_PROBLEMS:
-                break
-    return values, problems
+            wrong.append(str(exc))
+    return values, wrong, unknown
 
 
 def _value(key: str, value: Any, at: str, value_at: str) -> Any:
-    about = TABLE.get(key)
-    if about is None:
-        raise BadSetting(f"{at}: no setting {key!r}{suggestion(key)}")
+    about = TABLE[key]
     if about.only_variable:
         raise BadSetting(f"{at}: {refusal(key, about)}")
     if type(value) not in about.kind.types:
@@ -169,6 +182,15 @@ def _value(key: str, value: Any, at: str, value_at: str) -> Any:
     if is_path and not as_text.startswith(("/", "~/")):
         raise BadSetting(f"{value_at}: {key}={as_text!r}: expected / or ~/ in front")
     return read
+
+
+def suggestion(name: str) -> str:
+    """What an unknown key was perhaps meant to be; empty if nothing is near."""
+    from difflib import get_close_matches
+
+    plain = name.lower().removeprefix("bridge_").replace("-", "_")
+    near = get_close_matches(plain, TABLE, n=2, cutoff=0.7)
+    return f"; did you mean {' or '.join(near)}?" if near else ""
 
 
 def refusal(key: str, about: Setting) -> str:

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 from math import inf
-from typing import TYPE_CHECKING, TypedDict, TypeVar
+from typing import TYPE_CHECKING, Any, TypedDict, TypeVar
 
 from bridge.store import journal, questions, run_logs
 from bridge.store.conversation_files import OF_A_SESSION, OF_AN_AGENT
@@ -50,7 +50,11 @@ _T = TypeVar("_T")
 
 @dataclass(frozen=True, slots=True)
 class Pruned:
-    """How much was removed: requests with all their files, and the rest."""
+    """How much was removed: requests with all their files, and the rest.
+
+    `kept_worktrees` are those of runs that nobody goes on with, and that hold work
+    (`bridge.worktrees.leftovers.Leftover`).
+    """
 
     requests: int = 0
     quarantined: int = 0
@@ -58,7 +62,9 @@ class Pruned:
     temporaries: int = 0
     bells: int = 0
     runs: int = 0
+    worktrees: int = 0
     freed_bytes: int = 0
+    kept_worktrees: tuple[Any, ...] = ()
 
 
 @dataclass(slots=True)
@@ -83,6 +89,9 @@ class PruneOptions(TypedDict, total=False):
     older_than_days: float | None
     max_bytes: int | None
     dry_run: bool
+    least_s: float
+    is_spared: Callable[[str], bool]
+    batch: int
 
 
 def prune(
@@ -91,12 +100,18 @@ def prune(
     older_than_days: float | None = None,
     max_bytes: int | None = None,
     dry_run: bool = False,
+    least_s: float = 0.0,
+    is_spared: Callable[[str], bool] = lambda _name: False,
+    batch: int = 0,
 ) -> Pruned:
     """Remove what is older, then the oldest until the rest fits into `max_bytes`.
 
     None sets no limit. Overdue requests are ended first. Leftover temporaries and dedup
     keys without a request are always removed; unfinished requests stay. Takes the
-    lock itself, one batch at a time. A dry run only counts what has ended.
+    lock itself, one `batch` at a time. A dry run only counts what has ended.
+
+    `max_bytes` takes nothing that is younger than `least_s` seconds, and neither limit
+    a request that `is_spared`.
     """
     if not dry_run:
         sweep_all(state)
@@ -106,11 +121,14 @@ def prune(
     total = sum(item.size for item in items)
     doomed = []
     for item in items:
-        is_old = now_s - item.changed_s > kept_s
-        if is_old or (max_bytes is not None and total > max_bytes):
+        if item.is_request and is_spared(item.name):
+            continue
+        age_s = now_s - item.changed_s
+        is_too_much = max_bytes is not None and total > max_bytes and age_s >= least_s
+        if age_s > kept_s or is_too_much:
             doomed.append(item)
             total -= item.size
-    gone = doomed if dry_run else _remove_all(state, doomed)
+    gone = doomed if dry_run else _remove_all(state, doomed, batch)
     if not dry_run:
         forget_ended(state)
         journal.remove_older(state.directory, kept_s, now_s)
@@ -163,16 +181,22 @@ def _files(folder: Folder) -> Iterator[tuple[str, os.stat_result]]:
             yield entry.name, entry.stat(follow_symlinks=False)
 
 
-def _in_turns(state: State, doomed: list[_T], remove: Callable[[_T], bool]) -> list[_T]:
+def _in_turns(
+    state: State,
+    doomed: list[_T],
+    remove: Callable[[_T], bool],
+    batch: int = 0,
+) -> list[_T]:
     """The ones that `remove` removed; the lock is released between batches."""
     gone = []
-    for start in range(0, len(doomed), BATCH):
+    batch = batch or BATCH
+    for start in range(0, len(doomed), batch):
         with state.hold_in_turns():
-            gone += [one for one in doomed[start : start + BATCH] if remove(one)]
+            gone += [one for one in doomed[start : start + batch] if remove(one)]
     return gone
 
 
-def _remove_all(state: State, doomed: list[_Item]) -> list[_Item]:
+def _remove_all(state: State, doomed: list[_Item], batch: int) -> list[_Item]:
     def remove(item: _Item) -> bool:
         live = [state[folder].has(f"{item.name}.json") for folder in _LIVE]
         if item.is_request and any(live):
@@ -185,7 +209,7 @@ def _remove_all(state: State, doomed: list[_Item]) -> list[_Item]:
         state["sessions"].remove(f"{item.name}.handovers.json")
         return True
 
-    return _in_turns(state, doomed, remove)
+    return _in_turns(state, doomed, remove, batch)
 
 
 def _remove_temporaries(state: State, now_s: float) -> int:

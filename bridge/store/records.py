@@ -64,9 +64,23 @@ def read_request(
 
 def read_quietly(folder: Folder, file: str, kind: type[R]) -> R | None:
     """The record in `file`; None if there is none, or it cannot be read."""
-    with suppress(Unparsable, NewerSchema, NotAPlainFile):
-        data = folder.read(file)
-        return parse(kind, data) if data else None
+    with suppress(NewerSchema):
+        return read_to_replace(folder, file, kind)
+    return None
+
+
+def read_to_replace(folder: Folder, file: str, kind: type[R]) -> R | None:
+    """As `read_quietly`, before another is written in its place.
+
+    Raises:
+        NewerSchema: a newer hostbridge wrote it; so it may not be replaced.
+    """
+    try:
+        with suppress(Unparsable, NotAPlainFile):
+            data = folder.read(file)
+            return parse(kind, data) if data else None
+    except NewerSchema as exc:
+        raise NewerSchema(f"{folder.path}/{file}: {exc.what}") from None
     return None
 
 

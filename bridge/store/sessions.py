@@ -32,7 +32,7 @@ from bridge.store.clock import uptime
 from bridge.store.directory import Folder
 from bridge.store.host_process import Liveness, liveness
 from bridge.store.lease import host_is_gone
-from bridge.store.records import read_quietly
+from bridge.store.records import read_quietly, read_to_replace
 from bridge.store.spending import Spending
 from bridge.store.store import Store
 
@@ -168,10 +168,14 @@ def open_session(store: Store, session_id: str) -> Session:
 
 
 def save(store: Store, session: Session) -> None:
-    """Write a session down, beside a live one with the same id in another process."""
+    """Write a session down, beside a live one with the same id in another process.
+
+    Raises:
+        NewerSchema: a newer hostbridge, whose hooks run beside ours, has its record.
+    """
     with store.folder("sessions") as folder:
         name = session.session_id
-        holder = _load(folder, name)
+        holder = read_to_replace(folder, f"{name}.json", Session)
         is_taken = holder is not None and holder.host != session.host
         if holder and is_taken and liveness(holder.host) is not Liveness.GONE:
             name = _second_name(name, session.host)

@@ -12,7 +12,7 @@ from typing import Any, Literal, Self
 
 from bridge.errors import NewerSchema
 from bridge.protocol.ids import check_id, is_id
-from bridge.protocol.record import Unparsable
+from bridge.protocol.record import Unparsable, parse
 from bridge.protocol.request import Request
 from bridge.protocol.response import Response
 from bridge.protocol.status import Status
@@ -21,7 +21,7 @@ from bridge.store.directory import Folder, NotAPlainFile
 from bridge.store.journal import note
 from bridge.store.lock import TURN_S, LockBusy, locked
 from bridge.store.quarantine import is_young, put_aside
-from bridge.store.records import read_quietly, read_request, read_response
+from bridge.store.records import read_request, read_response
 from bridge.store.seal import load_key
 
 # So many files of each folder are read only once in one operation.
@@ -69,6 +69,7 @@ class State:
         self._had_turn = False
         # The claimed requests that were read, beside the bytes they came from.
         self._parsed: dict[str, tuple[bytes, Request]] = {}
+        self._last_ended: tuple[bytes, Request | None] = (b"", None)
         self.is_locked = False
         self.unread: dict[str, Literal["newer", "young", "broken"]] = {}
         self._stack = ExitStack()
@@ -156,7 +157,13 @@ class State:
 
     def ended(self, name: str) -> Request | None:
         """The request in `done/`."""
-        return read_quietly(self["done"], f"{name}.json", Request)
+        with suppress(Unparsable, NewerSchema, NotAPlainFile):
+            data = self["done"].read(f"{name}.json")
+            # Its response is checked by it first.
+            if data and data != self._last_ended[0]:
+                self._last_ended = data, parse(Request, data)
+            return self._last_ended[1] if data else None
+        return None
 
     def response(self, name: str) -> Response | None:
         """The response, if hostbridge wrote it for this request.
@@ -187,8 +194,12 @@ class State:
         """
         name = response.request_id
         if self["done"].has(file_of(name)):
-            request = self._peek("done", name)
-            return request is None or response.request_digest in ("", request.digest)
+            request = None
+            with suppress(OSError):
+                request = self.ended(name)
+            if request is None or request.request_id != name:
+                return True
+            return response.request_digest in ("", request.digest)
         # In the order of a request's life.
         for folder in ("requests", "processing", "done"):
             request = self._peek(folder, name)

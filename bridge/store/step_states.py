@@ -24,8 +24,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, cast
 
 from bridge.errors import BridgeError, InvalidRequest, NewerSchema, StateRefused
-from bridge.policy.step_workflow import step_of
+from bridge.policy.step_workflow import KEYS, step_of
 from bridge.protocol import plain_json
+from bridge.protocol.record import refuse_unknown
 from bridge.store.directory import Folder, NotAPlainFile
 from bridge.store.lock import lock_in
 from bridge.store.seal import has_seal, with_seal
@@ -155,6 +156,7 @@ def load(state: State, holder: Holder) -> StepRecord | None:
     if data is None or not has_seal(data, state.key(), _KIND):
         raise _broken(folder, file, "not written by hostbridge: its seal is wrong")
     del record["seal"]
+    refuse_unknown(record, KEYS, file=f"{folder.path}/{file}")
     if record.get("status") != "ended" and step_of(record) is None:
         raise _broken(folder, file, "not a record of a workflow")
     return cast("StepRecord", record)

@@ -3,8 +3,8 @@
 Every change is one transaction that is durable on return: a kill at any moment leaves
 the tasks before it or after it, and whoever opens the file next completes that. The
 rollback journal is used, not WAL: our processes are short, and would leave its two
-files behind. A lock is waited for only so long. What a newer hostbridge wrote is
-refused and not touched. No link is followed.
+files behind. A lock is waited for only so long, and those who write take turns at it.
+What a newer hostbridge wrote is refused and not touched. No link is followed.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from bridge import own_files
 from bridge.errors import NewerSchema, StateRefused, StateUnavailable
 from bridge.protocol.wording import quoted, seconds
 from bridge.store.host_process import describe
-from bridge.store.lock import LockBusy
+from bridge.store.lock import LockBusy, lock_in
 from bridge.store.state import State
 from bridge.store.store import Store
 from bridge.tasks.news import Connection
@@ -28,6 +28,7 @@ from bridge.tasks.schema import APPLICATION_ID, STEPS
 
 FILE = "tasks.db"
 _BEGIN = "BEGIN IMMEDIATE"
+_AGAIN, _END_IT = "try again", "end that program, if it hangs"
 # Code in the file, which would act when we read or write: we make none.
 _STRANGE = "SELECT type, name FROM sqlite_schema WHERE type IN ('trigger', 'view')"
 
@@ -100,8 +101,24 @@ class Database:
 
         Raises: as `read`.
         """
-        with self._transaction(_BEGIN) as connection:
+        with (
+            self.store.open() as store,
+            self._in_turn(store),
+            self._transaction(_BEGIN) as connection,
+        ):
             yield connection
+
+    @contextmanager
+    def _in_turn(self, store: Store) -> Iterator[None]:
+        """The turn of one who writes: SQLite lets some wait in vain behind others."""
+        with store.state() as state:
+            name, wait_s = f"{self.file}.lock", state.lock_wait_s
+            try:
+                turn = lock_in(state["locks"], name, wait_s=wait_s)
+            except LockBusy as exc:
+                raise TasksBusy(exc.what, ways=(_AGAIN, _END_IT)) from None
+        with turn:
+            yield
 
     @contextmanager
     def _transaction(self, begin: str) -> Iterator[sqlite3.Connection]:
@@ -247,7 +264,7 @@ def in_our_words(
         if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
             raise TasksBusy(
                 f"{path} is in use{_by_whom(path)}; waited {seconds(wait_s)}",
-                ways=("try again", "end that program, if it hangs"),
+                ways=(_AGAIN, _END_IT),
             ) from None
         if code in _NOT_OURS:
             raise TasksDamaged(

@@ -60,6 +60,17 @@ def remove(worktree: Worktree, *, discard: bool = False) -> None:
         remove_all(git, known)
 
 
+@bounded
+def refuse_unsaved(worktree: Worktree) -> None:
+    """Refuse what `remove` would; nothing is changed.
+
+    Raises: as `remove`.
+    """
+    with opened(worktree.project) as git:
+        if worktree.stage == "made":
+            _refuse_unsaved(look(git, worktree), worktree)
+
+
 def remove_all(git: Git, worktree: Worktree) -> None:
     """Remove what there is of a worktree, whatever it holds."""
     remove_tree(worktree.folder)

@@ -13,12 +13,13 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
-from bridge.errors import NewerSchema
+from bridge.protocol.record import refuse_newer, refuse_unknown
 from bridge.store.directory import Folder, NotAPlainFile
 from bridge.worktrees.refused import WorktreeRefused
 
 SCHEMA_VERSION = 1
 _MAX_RECORD = 1 << 16
+_KEYS = ("schemaVersion", "project", "branch", "base", "start", "stage", "untilMs")
 
 CommitId = str
 Stage = Literal["making", "made", "removing"]
@@ -111,12 +112,8 @@ def _read(folder: Path, data: bytes) -> Worktree:
     place = f"{folder}.json"
     try:
         said: dict[str, Any] = json.loads(data)
-        if said["schemaVersion"] > SCHEMA_VERSION:
-            raise NewerSchema(
-                f"{place} was written by a newer hostbridge "
-                f"(schemaVersion {said['schemaVersion']})",
-                ways=("update this hostbridge",),
-            )
+        refuse_newer(said["schemaVersion"], SCHEMA_VERSION, file=place)
+        refuse_unknown(said, _KEYS, file=place)
         fields: dict[str, Any] = {
             key: said[key] for key in ("branch", "base", "start", "stage")
         }

@@ -73,10 +73,13 @@ def test_error_a_broken_record_is_not_overwritten(world, data):
     assert file.read_bytes() == data
 
 
-def test_error_a_newer_record(world):
-    (world.home / "trust.json").write_text('{"schemaVersion": 2}')
+@pytest.mark.parametrize(
+    "newer", ['"schemaVersion": 2', '"until": 1', '"projects": {"/p": {"until": 1}}']
+)
+def test_error_a_newer_record(world, newer):
+    (world.home / "trust.json").write_text(f"{{{newer}}}")
 
-    with pytest.raises(NewerSchema):
+    with pytest.raises(NewerSchema, match="update hostbridge"):
         trust.revoke(world.home, world.project)
 
 

@@ -195,7 +195,7 @@ def test_error_a_broken_file_is_told_and_can_be_mended(project, user):
 
 
 def test_a_change_beside_a_mistake_says_that_it_does_not_count(project, user):
-    user.write_text("slot = 3\n")
+    user.write_text("debug = 1\n")
 
     ran = project.run("config", "set", "slots", "5")
 
@@ -203,7 +203,7 @@ def test_a_change_beside_a_mistake_says_that_it_does_not_count(project, user):
     assert ran.out == (
         f"slots is set in {user}, but nothing in that file counts until it is correct\n"
     )
-    assert f"{user}:1:1: no setting 'slot'" in ran.err
+    assert f"{user}:1:9: debug: expected true or false" in ran.err
 
 
 @pytest.mark.parametrize(

@@ -60,8 +60,9 @@ def test_json_has_the_same_facts(project):
     assert (ran.code, ran.err) == (0, "")
     place = {"project": str(project.folder), "state": str(project.state)}
     switches = {"exists": True, "isOff": False, "isOffHere": False, "offS": None}
-    counts = {"claimed": 0, "waiting": 1, "ended": 0, "tasks": None, "dropped": None}
-    lists = {"unreadable": [], "last": [], "runs": []}
+    counts = {"claimed": 0, "waiting": 1, "ended": 0, "tasks": None}
+    lists = {"unreadable": [], "last": [], "runs": [], "worktrees": []}
+    switches |= {"dropped": None, "cleaned": None}
     assert printed == place | switches | counts | lists
     who = {"sessionId": "session-1", "pid": os.getpid(), "cwd": str(project.folder)}
     state = {"seen": "alive", "wakes": True, "isOff": False, "offS": None}

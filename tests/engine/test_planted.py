@@ -4,6 +4,7 @@ import json
 import os
 import shutil
 from contextlib import suppress
+from typing import Any
 
 import pytest
 from engine.flowworld import World
@@ -11,7 +12,7 @@ from engine.flowworld import World
 from bridge.engine import by_hand
 from bridge.engine.advance import advance_all
 from bridge.engine.run import Run
-from bridge.engine.run_files import KEYS, BadRun, folder_of, read, write
+from bridge.engine.run_files import KEYS, MORE_KEYS, BadRun, folder_of, read, write
 from bridge.engine.view import all_runs
 from bridge.errors import BridgeError, NewerSchema
 
@@ -87,6 +88,7 @@ def test_a_run_of_another_version_is_named(world, run):
 
 def test_the_keys_of_a_run():
     assert Run.__required_keys__ == KEYS
+    assert Run.__optional_keys__ | {"seal"} == MORE_KEYS
 
 
 def test_a_newer_run_is_refused_and_kept(world, run):
@@ -98,6 +100,16 @@ def test_a_newer_run_is_refused_and_kept(world, run):
         world.advance(run)
 
     assert file.read_bytes() == kept
+
+
+def test_error_what_a_newer_one_added_is_refused_by_name(world, run):
+    """Under the same version: where both are installed, either may look."""
+    with world.store.state() as state, folder_of(state, run) as here:
+        newer: Any = {**read(here, run, state.key()), "isSecret": True}
+        write(here, newer, state.key())
+
+    with pytest.raises(NewerSchema, match="isSecret: not known to this hostbridge"):
+        world.advance(run)
 
 
 @pytest.mark.parametrize("text", ["", "[]", "{", '{"run":"r"}', '"x"', "\xff"])
@@ -129,7 +141,7 @@ def test_what_is_no_plain_file_is_named_and_not_opened(world, run, file, how):
     with suppress(BridgeError):
         world.advance(run)
     with pytest.raises(BridgeError) as refused:
-        world.advance(run, by_hand.cancel)
+        world.advance(run, by_hand.pause)
 
     assert f"{folder(world, run)}/{file}: not a plain file" in str(refused.value)
     assert world.waiting() == {}

@@ -1,10 +1,17 @@
 """Worktrees of a pipeline: made, committed, merged and removed, each once."""
 
+import shlex
+import shutil
 from pathlib import Path
 
 import pytest
 from engine.pipeworld import PipeWorld, pipeline, program, tool, worktree
 from gitworld import git
+
+from bridge.api.bridge import Bridge
+from bridge.api.project_status import overview
+from bridge.engine import by_hand
+from bridge.worktrees.leftovers import free, leftovers
 
 pytestmark = pytest.mark.slow
 
@@ -173,3 +180,76 @@ def test_error_what_the_person_has_changed_meanwhile(world):
 
     assert "would overwrite what is not committed: file" in ended["why"]
     assert (project / "file").read_text() == "one\nmine"
+
+
+DEV = program("python3", "-c", WRITE, "2", cwd=FOLDER)
+LEFT = {
+    "nothing": ({}, None),
+    "not committed": (
+        {"dev": program("python3", "-c", WRITE, "2", cwd=FOLDER)},
+        "file",
+    ),
+    "not merged": (
+        {
+            "dev": program("python3", "-c", WRITE, "2", cwd=FOLDER),
+            "commit": worktree("commit", worktree=FOLDER, message="work"),
+        },
+        "1 commits that are in no other branch",
+    ),
+}
+
+
+@pytest.mark.parametrize("what", LEFT)
+def test_what_a_failed_run_leaves_is_named_and_nothing_unmerged_is_lost(world, what):
+    """For weeks nobody named these folders and branches, and nothing removed them."""
+    steps, holds = LEFT[what]
+    stop = program("python3", "-c", "1/0")
+    plan = pipeline(clone=worktree("create", name="7"), **steps, stop=stop)
+    run = world.begin(plan)
+    assert world.do_all(run)["status"] == "failed"
+    bridge = Bridge(world.settings, Path(world.store.place.project))
+    bridge.store = world.store
+    branch, project = f"hostbridge/{run}/7", world.store.place.project
+
+    (seen,) = overview(world.store, world.settings).worktrees
+    before = bridge.prune()
+    world.advance(run, by_hand.cancel)
+    dry = bridge.prune(dry_run=True)
+    freed = free(world.store, run)
+
+    assert (seen.run, seen.status, seen.branch) == (run, "failed", branch)
+    assert (before.worktrees, before.kept_worktrees) == (0, ())
+    assert Path(seen.folder).exists() == bool(holds)
+    is_there = branch in git(project, "branch", "--format=%(refname:short)")
+    assert is_there == bool(holds)
+    if holds is None:
+        assert (dry.worktrees, [each.folder for each in freed.removed]) == (
+            1, [seen.folder],
+        )  # fmt: skip
+        assert leftovers(world.store) == []
+        return
+    assert dry.kept_worktrees == freed.kept == bridge.prune().kept_worktrees
+    (kept,) = freed.kept
+    assert kept.holds.startswith(f"{seen.folder} holds ")
+    assert holds in kept.holds
+    for way in kept.ways[2].removeprefix("drop it: ").split(" && "):
+        git(project, *shlex.split(way)[1:])
+    assert bridge.prune().worktrees == 1
+    assert leftovers(world.store) == []
+
+
+def test_a_record_that_somebody_changed_removes_nothing(world):
+    """An agent may write beside its folder: it is no word on other branches."""
+    run = world.begin(pipeline(clone=worktree("create", name="7")))
+    finish(world, run)
+    project = world.store.place.project
+    git(project, "branch", "other")
+    record = world.store.place.state / "worktrees" / run / "7.json"
+    text = record.read_text().replace(f"hostbridge/{run}/7", "other")
+    record.write_text(text)
+    shutil.rmtree(world.store.place.state / "runs" / run)
+
+    (kept,) = free(world.store).kept
+
+    assert kept.holds.endswith("7.json is not as hostbridge wrote it")
+    assert "other" in git(project, "branch", "--format=%(refname:short)")

@@ -96,6 +96,9 @@ FAULTS: dict[str, Callable[[HookWorld, Patch], object]] = {
     "record of a newer version": lambda w, _: record(w).write_text(
         '{"schemaVersion": 99}'
     ),
+    "record that needs a newer one": lambda w, _: record(w).write_text(
+        record(w).read_text().replace("{", '{"needs": ["isSecret"], ', 1)
+    ),
     "record removed": lambda w, _: record(w).unlink(),
     "project renamed": lambda w, _: w.project.rename(w.project.parent / "new name"),
     "git init above": lambda w, _: (w.project.parent / ".git").mkdir(),

@@ -6,18 +6,21 @@ import sqlite3
 import subprocess
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager
+from fcntl import LOCK_EX, LOCK_UN, flock
 from functools import partial
 from pathlib import Path
 
 import needs
 import pytest
 from gitworld import git
+from polling import wait_until
 from storeworld import put_odd, store_in
 from systemcalls import together
 
 from bridge.api.bridge import Bridge
 from bridge.config import Settings
 from bridge.errors import NewerSchema, StateRefused
+from bridge.store import lock
 from bridge.tasks.database import TasksBusy, TasksDamaged
 from bridge.tasks.schema import APPLICATION_ID, STEPS
 from bridge.tasks.task import NewTask, Status
@@ -153,6 +156,28 @@ def test_what_is_no_plain_file_is_refused(tmp_path, name, kind):
         assert str(refused.value) == f"{wrong}: not a plain file; move it away"
     assert target.read_text() == "mine"
     assert not (tmp_path / "nowhere").exists()
+
+
+def test_those_who_write_take_turns(tmp_path):
+    """SQLite lets one that polls wait in vain, for as long as others come."""
+    store = store_in(tmp_path)
+    tasks = Tasks(store)
+    tasks.create("first")
+    path = store.place.state / "locks/tasks.db.lock"
+    with path.open() as held, ThreadPoolExecutor(40) as pool:
+        flock(held, LOCK_EX)
+        asked = []
+        for number in range(40):
+            asked.append(pool.submit(tasks.create, f"{number}"))
+            wait_until(lambda: len(lock._waiting) == len(asked))
+        late = Tasks(store.until(store.clock.monotonic_s() + 0.3))
+        with pytest.raises(TasksBusy) as busy:
+            late.create("late")
+        flock(held, LOCK_UN)
+
+    assert [each.result().number for each in asked] == [*range(2, 42)]
+    assert "0.3 s" in str(busy.value)
+    assert str(busy.value).endswith("try again; end that program, if it hangs")
 
 
 def test_threads_share_the_tasks(tmp_path):

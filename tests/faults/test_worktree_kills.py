@@ -242,16 +242,18 @@ def test_error_a_small_disk_is_full(tmp_path):
     assert world.create().stage == "made"
 
 
-def test_error_a_newer_record_is_not_touched(tmp_path):
+@pytest.mark.parametrize("newer", ['"schemaVersion": 2', '"isSecret": true'])
+def test_error_a_newer_record_is_not_touched(tmp_path, newer):
     world = World(tmp_path)
     begun(world)
     world.create()
     record = world.tree.with_name("dev.json")
-    newer = record.read_text().replace('"schemaVersion": 1', '"schemaVersion": 2')
-    record.write_text(newer)
+    newer = record.read_text().replace('"schemaVersion": 1', newer)
+    record.write_text(newer.replace("{", '{"schemaVersion": 1, ', 1))
+    newer = record.read_text()
 
     for act in (world.create, world.remove):
-        with pytest.raises(Exception, match="was written by a newer hostbridge"):
+        with pytest.raises(Exception, match="update hostbridge"):
             act()
 
     assert record.read_text() == newer

@@ -1,7 +1,8 @@
 """Which model a session has now, and which one gave the answer."""
 
 import pytest
-from sessionlooks import answered, is_reused, reasons, working
+from counted import lines_of
+from sessionlooks import answered, define, is_reused, reasons, working
 
 pytestmark = pytest.mark.slow
 
@@ -77,3 +78,18 @@ def test_where_no_session_is_open_no_other_model_could_answer(session):
     session.say("SessionEnd", reason="other")
 
     assert session.bridge.ask("Look.", cached=True).request_id == request
+
+
+def test_sessions_and_definitions_are_read_once_for_all_answers(session):
+    """Of 20,000 answers this took minutes. An open session is a file to read, too."""
+    define(session, "")
+    bridge, costs = session.bridge, []
+    for number in range(1, 7):
+        request, _call, agent = session.begin(agent="terse", prompt=f"Look {number}.")
+        session.stop(agent)
+        assert session.code(request) == "success"
+        costs.append(lines_of(bridge.stale))
+
+    (each, *_) = [standing.state for standing in bridge.stale()]
+    assert each == "fresh"
+    assert (costs[5] - costs[1]) / 4 < 8_000

@@ -136,6 +136,17 @@ def test_an_agent_whose_time_is_up(fire, agents):
     assert fire("PreToolUse", tool_input={}, **BASH) == "PreToolUse"
 
 
+@pytest.mark.parametrize("newer", [{"schemaVersion": 2}, {"needs": ["x"]}], ids=str)
+def test_what_a_newer_one_wrote_is_left_to_the_full_hook(fire, agents, newer):
+    """It cannot read it either, and says so: this must not let the call pass."""
+    run = json.loads((agents / "a1.json").read_text())
+    assert fire("PreToolUse", tool_input={}, **BASH) is None
+
+    (agents / "a1.json").write_text(json.dumps(run | newer))
+
+    assert fire("PreToolUse", tool_input={}, **BASH) == "PreToolUse"
+
+
 def test_an_agent_seen_for_the_first_time(fire, agents):
     """Its own file tells the call that it came from."""
     transcript = agents.parent.parent / "t" / "s.jsonl"

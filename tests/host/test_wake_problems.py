@@ -6,6 +6,7 @@ import time
 
 import pytest
 from hookworld import HookWorld
+from storeworld import request
 
 from bridge.api.bridge import Bridge
 from bridge.errors import WaitTimeout
@@ -16,9 +17,10 @@ from bridge.host.wake_problems import (
     complaint,
     find_wake_problem,
 )
+from bridge.protocol.outcome import Progress
 from bridge.protocol.response import RequestFailed
 from bridge.store import sessions, wakeups
-from bridge.store.sessions import Session
+from bridge.store.sessions import Session, SessionLimits
 
 
 def signal(world: HookWorld, session: Session, *, ago_s: float) -> None:
@@ -78,16 +80,16 @@ def test_error_an_unanswered_wake_up_is_named_by_who_waits(world):
         f"; session {session.session_id} (pid {session.host.pid}) has not answered its "
         f"wake-up file for N s: {UNANSWERED.cause}; {UNANSWERED.cure}"
     )
-    request = world.submit()
+    asked_id = world.submit()
     outside = Bridge(world.bridge.settings.with_(host_pid=None), world.project)
 
     with pytest.raises(WaitTimeout) as waited:
-        world.bridge.wait(request, timeout_s=0.1)
+        world.bridge.wait(asked_id, timeout_s=0.1)
     with pytest.raises(RequestFailed) as asked:
         outside.ask("hello", timeout_s=0.1)
 
     assert without_age(waited.value.what) == (
-        f"request {request}: no answer within 0.1 s: nobody had taken it{reason}. "
+        f"request {asked_id}: no answer within 0.1 s: nobody had taken it{reason}. "
         "It goes on"
     )
     assert without_age(asked.value.what).endswith(
@@ -98,14 +100,31 @@ def test_error_an_unanswered_wake_up_is_named_by_who_waits(world):
 def test_error_a_session_without_a_watch_is_named(world):
     (session,) = world.live()
     record(world, session.with_(wakes=False))
-    request = world.submit()
+    asked_id = world.submit()
 
     with pytest.raises(WaitTimeout) as waited:
-        world.bridge.wait(request, timeout_s=0.1)
+        world.bridge.wait(asked_id, timeout_s=0.1)
 
     assert waited.value.what.removesuffix(". It goes on").endswith(
         f"does not watch its wake-up file: {NO_WATCH.cause}; {NO_WATCH.cure}"
     )
+
+
+@pytest.mark.parametrize("is_spent", [False, True], ids=["not woken", "spent"])
+def test_ask_tells_at_once_what_status_knows(world, is_spent):
+    """Nobody waits for minutes for a session that would not take it."""
+    (session,) = world.live()
+    limits = SessionLimits(slots=4, agents_per_hour=0) if is_spent else session.limits
+    record(world, session.with_(wakes=is_spent, limits=limits))
+    outside = Bridge(world.bridge.settings.with_(host_pid=None), world.project)
+    told: list[Progress] = []
+
+    with pytest.raises(RequestFailed) as asked:
+        outside.ask("hello", timeout_s=0.1, on_progress=told.append)
+
+    (work,) = told
+    assert asked.value.what.endswith(f"nobody had taken it; {work.waits}")
+    assert not outside.hosts.can_answer(request("a"), within_s=60)
 
 
 def test_a_wake_up_that_is_answered_shows_a_watch(world):

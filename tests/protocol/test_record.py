@@ -2,12 +2,15 @@
 
 import json
 from contextlib import suppress
+from importlib import import_module
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from bridge.errors import NewerSchema
+from bridge.protocol.plain_types import field
 from bridge.protocol.record import Unparsable, json_lines, json_object, parse
 from bridge.protocol.request import Request
 from bridge.protocol.response import Response, answered, failed
@@ -46,6 +49,44 @@ def test_error_a_newer_version_is_refused():
         "schemaVersion 2 is newer than 1, the newest this hostbridge reads; update "
         "hostbridge"
     )
+
+
+class Later(Request):
+    """A request of a hostbridge to come, which may be asked to tell nobody."""
+
+    is_secret: bool = field(default=False, needed=True)
+
+
+def test_error_what_an_older_hostbridge_may_not_overlook_is_refused_by_name():
+    """Hooks of an old install run beside a new command line."""
+    later = parse(Later, record(isSecret=True))
+
+    with pytest.raises(NewerSchema) as caught:
+        parse(Request, later.to_json())
+
+    assert str(caught.value) == (
+        "isSecret: not known to this hostbridge; update hostbridge"
+    )
+    assert parse(Later, later.to_json()).is_secret
+    assert "needs" not in parse(Later, record(isSecret=False)).to_data()
+    with pytest.raises(Unparsable, match="needs: expected a list of names"):
+        parse(Request, record(needs="isSecret"))
+
+
+ARCHIVE = json.loads(Path(__file__).with_name("records_of_version_1.json").read_text())
+
+
+@pytest.mark.parametrize("kind", ARCHIVE)
+def test_what_is_in_todays_states_is_still_read(kind):
+    """And a field that comes is one that nobody may overlook, or is put in here."""
+    module, _, name = kind.partition(":")
+    found = getattr(import_module(module), name)
+    fields = {each.json_name for each in found.fields.values() if not each.needed}
+
+    again = parse(found, json.dumps(ARCHIVE[kind]).encode()).to_data()
+
+    assert again == ARCHIVE[kind]
+    assert fields == {*ARCHIVE[kind]}
 
 
 BAD_REQUESTS = {

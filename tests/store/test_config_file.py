@@ -71,7 +71,9 @@ PROBLEMS = {
     "[slots]\nmost = 1": f"1:8: slots: {FROM_1}; this is a table",
     "slot = 3": "1:1: no setting 'slot'; did you mean slots?",
     "BRIDGE_SLOTS = 3": "1:1: no setting 'BRIDGE_SLOTS'; did you mean slots?",
-    "colour = 3": "1:1: no setting 'colour'",
+    "colour = 3": (
+        "1:1: no setting 'colour'; update hostbridge, if a newer one has it"
+    ),
     "home = '/x'": (
         "1:1: home stands in no file: it says where the files are (BRIDGE_HOME)"
     ),
@@ -94,17 +96,15 @@ PROBLEMS = {
 }
 
 
-def test_a_setting_that_has_ended_leaves_the_others_as_they_are():
-    assert parse("minutes_per_hour = 9\nslots = 3", "f") == ({"slots": 3}, [])
-
-
 @pytest.mark.parametrize("text", PROBLEMS)
 def test_error_a_wrong_line_is_named(text):
-    assert parse(text, "f") == ({}, [f"f:{PROBLEMS[text]}"])
+    values, wrong, unknown = parse(text, "f")
+
+    assert (values, wrong + unknown) == ({}, [f"f:{PROBLEMS[text]}"])
 
 
 def test_error_a_key_is_not_quoted():
-    _, (problem,) = parse("openai_api_key = 12345", "f")
+    _, (problem,), _ = parse("openai_api_key = 12345", "f")
 
     assert problem == "f:1:18: openai_api_key: expected text; this is a number"
 
@@ -120,21 +120,33 @@ LINES = st.tuples(
 @given(st.lists(LINES, max_size=6).map("\n".join))
 def test_no_text_breaks_a_hook(text):
     """Each line is a setting or a problem, and nothing else is raised."""
-    values, problems = parse(text, "f")
+    values, wrong, unknown = parse(text, "f")
 
     assert set(values) <= set(TABLE)
-    assert all(problem.startswith("f:") for problem in problems)
+    assert all(problem.startswith("f:") for problem in wrong + unknown)
+
+
+def test_a_setting_of_a_newer_hostbridge_costs_no_other(home, state):
+    """Hooks that dropped the file would start more agents than the user allows."""
+    write(home, "slots = 2\nmost_newer = 1\n")
+
+    layered, (problem,) = in_files(Settings(home), state)
+
+    assert layered.slots == 2
+    assert problem.endswith("'most_newer'; update hostbridge, if a newer one has it")
+    with pytest.raises(BadSetting, match="no setting 'most_newer'"):
+        with_files(Settings(home), state)
 
 
 def test_error_endless_problems_end():
     text = "".join(f"key{n} = 1\n" for n in range(1000))
 
-    assert len(parse(text, "f")[1]) == 20
+    assert len(parse(text, "f")[2]) == 20
 
 
 @pytest.mark.parametrize("text", ["a = " + "[" * 5000, "a = " + "9" * 5000])
 def test_error_what_overstrains_the_parser(text):
-    values, (problem,) = parse(text, "f")
+    values, (problem,), _ = parse(text, "f")
 
     assert values == {}
     assert problem.startswith("f: ")

@@ -9,8 +9,10 @@ from stepflows import HOLDER, LOOP, after, compiled, conversation, prompt
 
 from bridge.errors import InvalidRequest, NewerSchema
 from bridge.policy.rule_set import Whose
-from bridge.policy.step_workflow import step_of
+from bridge.policy.step_record import StepRecord
+from bridge.policy.step_workflow import KEYS, step_of
 from bridge.store import step_states
+from bridge.store.seal import with_seal
 from bridge.store.step_states import BrokenState, WorkflowActive
 from bridge.store.variables import (
     Holder,
@@ -199,10 +201,14 @@ def test_a_record_that_was_cut_is_named_and_can_be_ended(store, there, size):
     begun(store)
 
 
-def test_a_newer_record_is_refused_and_stays(store, there):
+@pytest.mark.parametrize("more", [{"schemaVersion": 2}, {"isSecret": True}], ids=str)
+def test_a_newer_record_is_refused_and_stays(store, there, more):
     begun(store)
     file = store.place.state / FILE
-    newer = json.dumps(json.loads(file.read_text()) | {"schemaVersion": 2})
+    record = json.loads(file.read_text()) | more
+    del record["seal"]
+    with store.state() as state:
+        newer = with_seal(json.dumps(record).encode(), state.key(), "steps").decode()
     file.write_text(newer)
 
     for act in (
@@ -213,6 +219,7 @@ def test_a_newer_record_is_refused_and_stays(store, there):
         with pytest.raises(NewerSchema, match="update hostbridge"):
             act()
     assert file.read_text() == newer
+    assert StepRecord.__annotations__.keys() == KEYS
 
 
 def test_events_at_the_same_time_are_counted_one_by_one(store, there):

@@ -1,0 +1,149 @@
+"""Worktrees of runs that have ended: which there are, and what becomes of them.
+
+A run that has failed may go on in its worktrees (`runs resume`), so they stay with it;
+once it is cancelled or pruned nobody needs them. What is not committed or not merged is
+never removed here.
+"""
+
+from __future__ import annotations
+
+import os
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from bridge.errors import BridgeError, StateRefused
+from bridge.protocol import plain_json
+from bridge.protocol.wording import in_shell
+from bridge.store.live_runs import FILE, RUNS, is_marked
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from bridge.store.state import State
+    from bridge.store.store import Store
+
+
+class Leftover(NamedTuple):
+    """A worktree of a run that has ended.
+
+    Attributes:
+        run: its run; `status` is how that ended, empty if it is no longer on record.
+        folder: where its files are.
+        branch: its branch.
+        holds: what it has that is in no other branch, or why it could not be removed;
+            empty if nobody has looked, or it has nothing.
+    """
+
+    run: str
+    status: str
+    folder: str
+    branch: str
+    holds: str = ""
+
+    @property
+    def is_needed(self) -> bool:
+        """Whether its run is there, and may go on in it."""
+        return self.status not in ("", "cancelled")
+
+    @property
+    def ways(self) -> tuple[str, ...]:
+        """What a person can do about it."""
+        if not self.holds and not self.is_needed:
+            return ("hostbridge prune",)
+        if not self.holds and self.status == "failed":
+            return (f"hostbridge runs cancel {self.run}",)
+        if not self.holds:
+            remove = in_shell("git", "worktree", "remove", self.folder)
+            return (f"{remove} && {in_shell('git', 'branch', '-d', self.branch)}",)
+        remove = in_shell("git", "worktree", "remove", "--force", self.folder)
+        return (
+            f"look at it: {in_shell('git', '-C', self.folder, 'status')}",
+            f"keep its commits: {in_shell('git', 'merge', self.branch)}",
+            f"drop it: {remove} && {in_shell('git', 'branch', '-D', self.branch)}",
+        )
+
+
+class Freed(NamedTuple):
+    """What was removed, and what stays."""
+
+    removed: tuple[Leftover, ...] = ()
+    kept: tuple[Leftover, ...] = ()
+
+
+def leftovers(store: Store, run: str = "") -> list[Leftover]:
+    """The worktrees of a run, by default of all that have ended; nobody looks into git.
+
+    Checkouts, which have a time, are no worktrees in this sense.
+    """
+    above = store.place.state / "worktrees"
+    # Most projects have none.
+    if not above.is_dir():
+        return []
+    with store.state(make=False) as state:
+        return [*_found(state, above, run)]
+
+
+def _found(state: State, above: Path, only: str) -> Iterator[Leftover]:
+    for record in sorted(above.glob("*/*.json")):
+        run, folder = record.parent.name, record.with_suffix("")
+        if only not in ("", run) or is_marked(state, run) or _is_checkout(record):
+            continue
+        branch = f"hostbridge/{run}/{folder.name}"
+        yield Leftover(run, _status(state, run), str(folder), branch)
+
+
+def _is_checkout(record: Path) -> bool:
+    with suppress(OSError, ValueError):
+        return b'"untilMs"' in record.read_bytes()[:4096]
+    return False
+
+
+def _status(state: State, run: str) -> str:
+    """How a run has ended, as its file says; empty if there is no such run."""
+    with (
+        suppress(StateRefused, OSError, ValueError, TypeError, LookupError),
+        state[RUNS].folder(run, make=False) as folder,
+    ):
+        data = folder.read(FILE)
+        return "" if data is None else str(plain_json.loads(data)["status"])
+    return "" if not state[RUNS].has(run) else "unreadable"
+
+
+def free(store: Store, run: str = "", *, dry_run: bool = False) -> Freed:
+    """Remove the worktrees and branches that nobody needs, and that hold nothing.
+
+    By default of all runs that are cancelled, or no longer on record. A dry run says
+    what would be removed.
+    """
+    removed, kept = [], []
+    for each in leftovers(store, run):
+        if each.is_needed:
+            continue
+        try:
+            _remove(store, each, dry_run=dry_run)
+            removed.append(each)
+        except BridgeError as exc:
+            kept.append(each._replace(holds=exc.what))
+        except OSError as exc:
+            kept.append(each._replace(holds=str(exc)))
+    return Freed(tuple(removed), tuple(kept))
+
+
+def _remove(store: Store, each: Leftover, *, dry_run: bool) -> None:
+    # Late: they take the library for git's files.
+    from bridge.worktrees.refused import WorktreeRefused
+    from bridge.worktrees.removal import refuse_unsaved, remove
+    from bridge.worktrees.worktree import find
+
+    found = find(Path(each.folder))
+    if found is None:
+        return
+    # An agent beside it may have changed its record.
+    places = {os.path.realpath(p) for p in (store.place.project, store.place.owner)}
+    if (found.branch, str(found.project) in places) != (each.branch, True):
+        raise WorktreeRefused(f"{each.folder}.json is not as hostbridge wrote it")
+    if dry_run:
+        refuse_unsaved(found)
+    else:
+        remove(found)

@@ -1,0 +1,118 @@
+"""What is removed by itself, when, and what stays whatever the limits are."""
+
+import json
+import os
+import time
+
+import pytest
+from polling import wait_until
+from store.test_prune import DAY, after, finished
+from storeworld import request, store_in
+
+from bridge.api.clean_up import clean
+from bridge.config import Settings
+from bridge.freshness import pinned
+from bridge.freshness.kept_reads import file_of_question
+from bridge.store import cleaning
+from bridge.store.lock import lock_in
+
+QUESTION = "0" * 64
+
+
+@pytest.fixture
+def store(tmp_path):
+    return store_in(tmp_path)
+
+
+@pytest.fixture
+def settings(store):
+    return Settings(store.place.guard, keep_days=90, keep_mib=0)
+
+
+def ended(store):
+    with store.state(make=False) as state:
+        return {*state["responses"].names()}
+
+
+@pytest.mark.parametrize(
+    ("days", "limits", "gone"),
+    [
+        (89, {}, 0),
+        (91, {}, 1),
+        (9000, {"keep_days": 0}, 0),
+        (0.9, {"keep_mib": 1}, 0),
+        (1.1, {"keep_mib": 1}, 1),
+    ],
+)
+def test_only_what_is_over_the_limits_and_needed_by_nobody_goes(
+    store, settings, tmp_path, days, limits, gone
+):
+    finished(store, "plain", "r1run-a", "locked")
+    store.submit(request("waits"))
+    large = store.place.state / "responses" / "plain.json"
+    large.write_bytes(large.read_bytes().rstrip() + b" " * (1 << 20))
+    (store.place.state / "runs" / "r1run").mkdir(parents=True)
+    lock = tmp_path / "answers.lock"
+    lock.write_text(f"hostbridge answers 1\n\nanswer {QUESTION}\n")
+    with store.state() as state:
+        pinned.note(state, lock, store.place.project)
+        name = file_of_question(QUESTION, str(store.place.project))
+        state["reads"].create(name, json.dumps({"requestId": "locked"}).encode())
+    later, settings = after(store, days * DAY), settings.with_(**limits)
+
+    expected = clean(later, settings, dry_run=True)
+    removed = clean(later, settings)
+
+    assert (expected.requests, removed.requests) == (gone, gone)
+    assert {"r1run-a", "locked"} <= ended(store)
+    assert ("plain" not in ended(store)) == bool(gone)
+    assert cleaning.last(later).requests == gone
+    lock.unlink()
+    if gone and not limits:
+        assert clean(later, settings).requests == 2
+
+
+def test_two_do_not_clean_up_at_once(store, settings):
+    finished(store, "a")
+    later = after(store, 91 * DAY)
+    with store.state() as state, lock_in(state["locks"], cleaning.LOCK, wait_s=1):
+        assert clean(later, settings) is None
+    assert clean(later, settings).requests == 1
+
+
+@pytest.mark.parametrize("what", ["submit", "SessionEnd"])
+def test_what_runs_anyway_begins_it(world, what):
+    world.submit()
+    yesterday = time.time() - 2 * DAY
+    state = world.store.place.state
+    os.utime(state / "locks/store.lock", (yesterday, yesterday))
+    assert not (state / cleaning.FILE).exists()
+
+    if what == "submit":
+        world.submit()
+    else:
+        world.say(what, reason="other")
+
+    wait_until((state / cleaning.FILE).read_bytes)
+
+
+def test_it_is_begun_once_a_day_by_whatever_runs(store, settings):
+    """And nobody waits for it: a process of its own does it."""
+    finished(store, "a")
+    file = store.place.state / cleaning.FILE
+    assert not cleaning.start_if_due(store, settings)
+    yesterday = time.time() - DAY
+    os.utime(store.place.state / "locks/store.lock", (yesterday, yesterday))
+    assert not cleaning.start_if_due(store, settings.with_(keep_days=0))
+
+    assert cleaning.start_if_due(store, settings)
+
+    wait_until(file.read_bytes)
+    assert not cleaning.start_if_due(store, settings)
+    assert cleaning.last(store).requests == 0
+    assert ended(store) == {"a"}
+    os.utime(file, (yesterday, yesterday))
+    assert cleaning.start_if_due(store, settings)
+    # A clock that was set back does not put it off for ever.
+    os.utime(file, (time.time() + DAY,) * 2)
+    assert cleaning.start_if_due(store, settings)
