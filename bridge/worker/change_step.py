@@ -22,6 +22,7 @@ import os
 import time
 from contextlib import suppress
 from dataclasses import asdict, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -39,7 +40,7 @@ from bridge.worktrees import WorktreeRefused, folder_of
 from bridge.worktrees.checkouts import check_out, drop, state_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from bridge.change.change import Change
     from bridge.engine.asks import Texts
@@ -48,6 +49,8 @@ if TYPE_CHECKING:
     from bridge.store.location import Place
     from bridge.validation.together import Together
     from bridge.worktrees.checkouts import Checkout
+
+    _Read = Callable[..., Change]
 
 # Nobody waits for a prompt meanwhile: a large project has its time.
 _READ_S = 60.0
@@ -66,35 +69,40 @@ _OTHER = (
 _SYNTAX = "validator-syntax"
 
 
-def read_for_run(place: Place, texts: Texts, call: ChangeCall) -> Result:
+def read_for_run(
+    place: Place, texts: Texts, call: ChangeCall, should_stop: Callable[[], bool]
+) -> Result:
     """Read it; the result of the step.
 
     Raises:
+        Stopped: `should_stop` said so.
         InvalidRequest: what is asked for is not there, or nothing can be built here.
         ConditionError: a template cannot be decided.
     """
     folder = _folder(place, texts, call)
+    read = partial(read_change, timeout_s=_READ_S, should_stop=should_stop)
     if "validators" not in call and "seen" not in call:
-        return _ok(_before(folder))
+        return _ok(_before(folder, read))
     seen = texts.answers.evaluated(call["seen"]) if "seen" in call else {}
     if seen.get("folder"):
-        return _ok(_still_staged(folder, Path(seen["folder"]), seen))
+        return _ok(_still_staged(folder, seen, read, should_stop))
     both: list[str] = []
     if "since" in call:
         start = texts.answers.evaluated(call["since"])
-        change, both = _since(folder, start)
+        change, both = _since(folder, start, read)
         if start["base"] is None and change.base is not None:
             notes = (*change.notes, _FIRST)
             change = replace(
                 change, notes=notes, is_whole=False, is_rest_in_files=False
             )
     else:
-        change = read_change(folder, scope_of(call["scope"]), timeout_s=_READ_S)
+        change = read(folder, scope_of(call["scope"]))
     apart: Checkout | None = None
     why = ""
     if not seen and _is_elsewhere(change):
         try:
-            apart, change = _apart(place, folder, change, texts.run["run"], call)
+            apart_in = folder_of(place.state, texts.run["run"], _NAME)
+            apart, change = _apart(folder, apart_in, change, call, read, should_stop)
         except WorktreeRefused as exc:
             why = str(exc)
     looked_at = folder if apart is None else apart.folder
@@ -107,7 +115,7 @@ def read_for_run(place: Place, texts: Texts, call: ChangeCall) -> Result:
         written = [] if is_same else _written(seen, change, marks)
         return _ok({"isSame": is_same, "written": written})
     # What came and went meanwhile is in the commit, and not in the files.
-    if is_same and read_change(folder, timeout_s=_READ_S).is_empty:
+    if is_same and read(folder).is_empty:
         return _ok({"isSame": True})
     return {"how": "failed", "why": _OTHER, "output": None}
 
@@ -119,7 +127,12 @@ def _is_elsewhere(change: Change) -> bool:
 
 
 def _apart(
-    place: Place, folder: Path, change: Change, run: str, call: ChangeCall
+    folder: Path,
+    apart_in: Path,
+    change: Change,
+    call: ChangeCall,
+    read: _Read,
+    should_stop: Callable[[], bool],
 ) -> tuple[Checkout, Change]:
     """A checkout of what is staged, and the change as it is there.
 
@@ -131,12 +144,13 @@ def _apart(
     until_ms = int((time.time() + most_s + _MARGIN_S) * 1000)
     apart = check_out(
         folder,
-        folder_of(place.state, run, _NAME),
+        apart_in,
         index=change.scope.index,
         until_ms=until_ms,
+        should_stop=should_stop,
     )
     scope = replace(change.scope, index=None)
-    found = read_change(apart.folder, scope, timeout_s=_READ_S)
+    found = read(apart.folder, scope)
     return apart, replace(found, scope=change.scope)
 
 
@@ -147,19 +161,24 @@ def _told(apart: Checkout | None) -> dict[str, Any]:
     return {"folder": folder, "holds": apart.holds, "filtered": filtered}
 
 
-def _still_staged(project: Path, apart: Path, seen: dict[str, Any]) -> dict[str, Any]:
+def _still_staged(
+    project: Path, seen: dict[str, Any], read: _Read, should_stop: Callable[[], bool]
+) -> dict[str, Any]:
     """Whether a checkout is as it was made, and is what is staged; it is removed."""
+    apart = Path(seen["folder"])
     before = change_of(seen["change"])
     if not apart.is_dir():
         return {"isSame": False, "written": [f"{apart}, which is gone"]}
     scope = replace(before.scope, index=None)
-    found = read_change(apart, scope, timeout_s=_READ_S)
+    found = read(apart, scope)
     change = replace(found, scope=before.scope)
     marks = _marks(apart, change) if change.is_in_files else {}
     is_same = _is_same(seen, change, marks)
     written = [] if is_same else _written(seen, change, marks)
     try:
-        is_staged = state_of(project, index=before.scope.index) == seen["holds"]
+        index = before.scope.index
+        holds = state_of(project, index=index, should_stop=should_stop)
+        is_staged = holds == seen["holds"]
     except WorktreeRefused:
         is_staged = False
     # What cannot be removed now is swept later.
@@ -205,9 +224,9 @@ def _folder(place: Place, texts: Texts, call: ChangeCall) -> Path:
     return check_folder(place, as_text(texts.answers.evaluated(call["folder"])))
 
 
-def _before(folder: Path) -> dict[str, Any]:
+def _before(folder: Path, read: _Read) -> dict[str, Any]:
     """What is not committed before the work begins."""
-    change = read_change(folder, timeout_s=_READ_S)
+    change = read(folder)
     if change.base is None and not change.is_whole:
         why = " ".join(change.notes)
         raise InvalidRequest(f"what is built could not be looked at. {why}")
@@ -227,10 +246,12 @@ def _mark(folder: Path, name: bytes) -> list[int] | None:
     return [facts.st_ino, facts.st_size, facts.st_mtime_ns, facts.st_ctime_ns]
 
 
-def _since(folder: Path, start: dict[str, Any]) -> tuple[Change, list[str]]:
+def _since(
+    folder: Path, start: dict[str, Any], read: _Read
+) -> tuple[Change, list[str]]:
     """What has changed since the work began, and which files were changed before."""
     scope = Scope(base=start["base"] or "HEAD")
-    change = read_change(folder, scope, timeout_s=_READ_S)
+    change = read(folder, scope)
     marks = start["marks"]
     now = _marks(folder, change)
     same = {name for name in now if name in marks and marks[name] == now[name]}
@@ -241,7 +262,7 @@ def _since(folder: Path, start: dict[str, Any]) -> tuple[Change, list[str]]:
     if not touched:
         return replace(change, diff="", notes=(), files=(), is_whole=True), []
     names = tuple(os.fsdecode(each.name) for each in touched)
-    found = read_change(folder, replace(scope, paths=names), timeout_s=_READ_S)
+    found = read(folder, replace(scope, paths=names))
     # What is kept is JSON, which has no name that is not UTF-8.
     shown = tuple(each.path for each in touched)
     return replace(found, scope=replace(found.scope, paths=shown)), both
