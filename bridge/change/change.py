@@ -28,6 +28,8 @@ class ChangedFile:
         is_binary: whether it is no text.
         is_shown: whether the diff has all of it.
         is_plain: whether its new side is a file that no shell would run, and no link.
+        staged: the id of its text as it is staged, or `none`, if that is neither what
+            is committed nor what is in the project; otherwise empty.
     """
 
     path: str
@@ -39,6 +41,7 @@ class ChangedFile:
     is_shown: bool = True
     is_plain: bool = True
     raw: str = ""
+    staged: str = ""
 
     @property
     def name(self) -> bytes:

@@ -42,7 +42,7 @@ from bridge.worktrees.checkouts import check_out, drop, state_of
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from bridge.change.change import Change
+    from bridge.change.change import Change, ChangedFile
     from bridge.engine.asks import Texts
     from bridge.engine.results import Result
     from bridge.flow.details import ChangeCall, ValidatorPart
@@ -233,17 +233,18 @@ def _before(folder: Path, read: _Read) -> dict[str, Any]:
     return {"base": change.base, "marks": _marks(folder, change)}
 
 
-def _marks(folder: Path, change: Change) -> dict[str, list[int] | None]:
+def _marks(folder: Path, change: Change) -> dict[str, list[int | str]]:
     """The mark of each file, by its name in hexadecimal."""
-    return {each.name.hex(): _mark(folder, each.name) for each in change.files}
+    return {each.name.hex(): _mark(folder, each) for each in change.files}
 
 
-def _mark(folder: Path, name: bytes) -> list[int] | None:
-    """What changes whenever a file is written; None if it is not there."""
-    facts = stat_at(folder, name)
+def _mark(folder: Path, file: ChangedFile) -> list[int | str]:
+    """What changes whenever a file is written, or something else is staged of it."""
+    facts = stat_at(folder, file.name)
     if facts is None:
-        return None
-    return [facts.st_ino, facts.st_size, facts.st_mtime_ns, facts.st_ctime_ns]
+        return [file.staged]
+    times = facts.st_mtime_ns, facts.st_ctime_ns
+    return [file.staged, facts.st_ino, facts.st_size, *times]
 
 
 def _since(

@@ -25,7 +25,10 @@ def test_staged_unstaged_new_and_deleted_files(project):
 
     diff, notes = told(project)
 
-    assert notes == ()
+    assert notes == (
+        "Staged otherwise than in the project, so that `git commit` takes something "
+        "else than `git commit -a`; both are looked at: src/a.py",
+    )
     assert diff == (
         "diff --git a/b.txt b/b.txt\n"
         "deleted file mode 100644\n"
@@ -43,6 +46,15 @@ def test_staged_unstaged_new_and_deleted_files(project):
         " three\n"
         "+four\n"
         "\\ No newline at end of file\n"
+        "As it is staged, not as it is in the project:\n"
+        "diff --git a/src/a.py b/src/a.py\n"
+        "--- a/src/a.py\n"
+        "+++ b/src/a.py\n"
+        "@@ -1,3 +1,3 @@\n"
+        " one\n"
+        "-two\n"
+        "+2\n"
+        " three\n"
         "diff --git a/new.py b/new.py\n"
         "new file mode 100644\n"
         "--- /dev/null\n"

@@ -1,6 +1,8 @@
 """Tracked files: nothing that git would commit is taken for unchanged."""
 
+import itertools
 import os
+import re
 import shutil
 import time
 
@@ -45,9 +47,48 @@ def test_a_removed_file_that_is_still_there_is_a_change_of_it(repo):
 
     assert "+evil" in change.diff
     assert [(f.path, f.is_deleted) for f in change.files] == [("a", False)]
-    assert change.notes == (
-        "Left out, git was told to forget it, and it is still there: a",
-    )
+    assert "-two" in change.diff.partition(STAGED)[2]
+    assert change.is_whole
+
+
+STAGED = "As it is staged, not as it is in the project:\n"
+
+
+def blocks(diff: str) -> set[str]:
+    """The diffs of single files, without the ids of their texts."""
+    text = re.sub(r"^index .*\n", "", diff.replace(STAGED, ""), flags=re.M)
+    return {each.rstrip("\n") for each in text.split("diff --git ")[1:]}
+
+
+def test_all_that_a_commit_could_take_is_shown(repo):
+    """By `git commit`, and by `git add -A` before it: both, and nothing else."""
+    texts = (None, "one\n", "two\n", "three\n")
+    states = {"-".join(map(str, each)).replace("\n", ""): each
+              for each in itertools.product(texts, repeat=3)}  # fmt: skip
+    for place in range(3):
+        for name, state in states.items():
+            text = state[place]
+            if text is not None:
+                repo.write(name, text)
+            else:
+                (repo.folder / name).unlink(missing_ok=True)
+        if place < 2:
+            repo.git("add", "-A")
+        if place == 0:
+            repo.git("commit", "-qm", "all")
+
+    change = read(repo)
+
+    apart = {name for name, (head, index, file) in states.items()
+             if index not in (head, file)}  # fmt: skip
+    by_commit = blocks(repo.git("diff", "--cached", "--no-renames"))
+    repo.git("add", "-A")
+    by_all = blocks(repo.git("diff", "--cached", "--no-renames"))
+    assert blocks(change.diff) == by_commit | by_all
+    assert {each.path for each in change.files if each.staged} == apart
+    assert change.aside.startswith("Staged otherwise than in the project, so that")
+    assert change.is_whole
+    assert change.is_in_files
 
 
 def test_a_removed_file_that_is_ignored_now_is_deleted(repo):
