@@ -26,8 +26,10 @@ def test_staged_unstaged_new_and_deleted_files(project):
     diff, notes = told(project)
 
     assert notes == (
-        "Staged otherwise than in the project, so that `git commit` takes something "
-        "else than `git commit -a`; both are looked at: src/a.py",
+        (
+            "Staged otherwise than in the project, so that `git commit` takes something"
+            " else than `git commit -a`; both are looked at: src/a.py"
+        ),
     )
     assert diff == (
         "diff --git a/b.txt b/b.txt\n"
