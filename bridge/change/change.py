@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field
 from typing import Any
 
+from bridge.change.diffs import quoted_path
 from bridge.change.scope import Scope, scope_of
 from bridge.protocol.digest import sha256_of
 from bridge.protocol.wording import one_line
@@ -47,6 +48,11 @@ class ChangedFile:
     def name(self) -> bytes:
         """The path as it is on disk: two may be shown alike."""
         return bytes.fromhex(self.raw) if self.raw else self.path.encode()
+
+    @property
+    def shown(self) -> str:
+        """The path in one line of a text."""
+        return quoted_path(self.path)
 
 
 @dataclass(frozen=True, slots=True)

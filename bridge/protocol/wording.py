@@ -72,6 +72,8 @@ def clean(text: str, most: int) -> str:
 
         # Category C includes the bidirectional controls: they reorder what is read.
         text = "".join(c for c in text if c in "\n\t" or category(c)[0] != "C")
+        # Not every program ends a line there.
+        text = text.translate({0x2028: " ", 0x2029: " "})
     return fitted(text, most)
 
 

@@ -207,7 +207,7 @@ def _written(seen: dict[str, Any], change: Change, marks: dict[str, Any]) -> lis
     before = {each.name.hex(): each for each in change_of(seen["change"]).files}
     after = {each.name.hex(): each for each in change.files}
     return [
-        (after.get(name) or before[name]).path
+        (after.get(name) or before[name]).shown
         for name in sorted(before.keys() | after.keys(), key=bytes.fromhex)
         if (before.get(name), seen["marks"].get(name))
         != (after.get(name), marks.get(name))
@@ -257,7 +257,7 @@ def _since(
     now = _marks(folder, change)
     same = {name for name in now if name in marks and marks[name] == now[name]}
     touched = [each for each in change.files if each.name.hex() not in same]
-    both = [each.path for each in touched if each.name.hex() in marks]
+    both = [each.shown for each in touched if each.name.hex() in marks]
     if not same or len(touched) > MAX_PATHS or change.more_files:
         return change, both
     if not touched:

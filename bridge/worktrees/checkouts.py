@@ -22,6 +22,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from bridge.change.diffs import path_text
 from bridge.change.git_folder import Unreadable
 from bridge.change.repository import index_name
 from bridge.errors import BridgeError
@@ -241,7 +242,7 @@ def _write_files(
         strategy=how.FORCE | how.RECREATE_MISSING
     )
     raw = {*treated(tree, paths), *write_idents(tree, folder)}
-    return holds, [_shown(path) for path in paths if path in raw]
+    return holds, [path_text(os.fsencode(path)) for path in paths if path in raw]
 
 
 def _checked(copy: IndexCopy) -> list[str]:
@@ -265,7 +266,3 @@ def _digest(git: Git, copy: IndexCopy) -> str:
         entry = copy[path]
         digest.update(f"\0{entry}\0".encode() + os.fsencode(path))
     return digest.hexdigest()
-
-
-def _shown(path: str) -> str:
-    return os.fsencode(path).decode("utf-8", "backslashreplace")

@@ -13,6 +13,8 @@ from bridge.change.change import Change
 from bridge.change.collect import read_change
 from bridge.change.comparison import MAX_NAMED
 from bridge.change.scope import parse_scope
+from bridge.validation.complexity import assess
+from bridge.worktrees.attributes import listed
 
 pytestmark = pytest.mark.slow
 
@@ -231,3 +233,20 @@ def test_a_submodule_that_cannot_be_read_is_named(with_submodule, tmp_path):
 
     assert change.notes == ("Left out, a submodule that is not read: sub",)
     assert not change.is_whole
+
+
+def test_a_name_is_one_line_that_can_be_read_wherever_it_is_told(repo):
+    """Some programs end a line at U+2028; others turn the words round at U+202E."""
+    signs = ("\u2028", "\u2029", "\x85", "\u202e", "\x1b", "\n", "\u200b", "\xa0")
+    for sign in signs:
+        repo.write(f"a{sign}b.py", "x\n")
+        (repo.folder / f"a{sign}b.bin").write_bytes(b"\0")
+
+    change = read(repo)
+
+    assessed = assess(change)
+    names = listed([f"a{sign}b.py" for sign in signs])
+    lines = [*change.notes, *assessed.reasons, *assessed.parsable, names]
+    assert len(assessed.parsable) == len(signs)
+    assert [each for each in lines if not each.isprintable()] == []
+    assert [each for each in change.diff.split("\n") if not each.isprintable()] == []
