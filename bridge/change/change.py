@@ -31,6 +31,7 @@ class ChangedFile:
         is_plain: whether its new side is a file that no shell would run, and no link.
         staged: the id of its text as it is staged, or `none`, if that is neither what
             is committed nor what is in the project; otherwise empty.
+        is_told: whether agents are told its text: a page of memory imports it.
     """
 
     path: str
@@ -43,6 +44,7 @@ class ChangedFile:
     is_plain: bool = True
     raw: str = ""
     staged: str = ""
+    is_told: bool = False
 
     @property
     def name(self) -> bytes:

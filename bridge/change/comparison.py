@@ -18,6 +18,7 @@ from bridge.change.project_files import SUBMODULE
 from bridge.change.scope import Scope
 from bridge.change.secrets import is_secret
 from bridge.change.sides import (
+    LINK,
     LINKED,
     MAX_FILE_BYTES,
     PLAIN,
@@ -25,6 +26,7 @@ from bridge.change.sides import (
     LeftOut,
     Side,
 )
+from bridge.change.told import imported
 from bridge.change.two_sides import Sides, sides_of
 from bridge.process.time_limit import TooSlow, within
 
@@ -74,7 +76,7 @@ def compare(
     """
     with within(until_s - time.monotonic()):
         sides = sides_of(project, scope)
-    return _Comparison(sides, until_s, max_chars).result()
+    return _Comparison(project, sides, until_s, max_chars).result()
 
 
 class _Pair(NamedTuple):
@@ -89,7 +91,10 @@ class _Pair(NamedTuple):
 class _Comparison:
     """One look at two sides: gathers diffs, and names of what is left out."""
 
-    def __init__(self, sides: Sides, until_s: float, max_chars: int) -> None:
+    def __init__(
+        self, project: Path, sides: Sides, until_s: float, max_chars: int
+    ) -> None:
+        self._project = project
         self._sides = sides
         self._until_s = until_s
         self._max_chars = max_chars
@@ -109,7 +114,7 @@ class _Comparison:
     def result(self) -> Change:
         for folder in self._sides.forged:
             self._name(_Pair(folder or b".", None, None, self._sides.new), _FORGED)
-        is_all = self._look_at_all()
+        is_all = self._look_at_all() and self._mark_told()
         is_in_files = is_all and self._is_in_project()
         asides = [f"{why}: {_listed(paths)}" for why, paths in self._asides.items()]
         notes = [
@@ -173,6 +178,30 @@ class _Comparison:
         except TooSlow:
             return False
         return True
+
+    def _mark_told(self) -> bool:
+        """Mark what agents are told; False if the time was up before the end."""
+        try:
+            with within(self._until_s - time.monotonic()):
+                paths = (*self._sides.new.known(), *(each.name for each in self._files))
+                told = imported(self._project, paths, self._text_at)
+        except TooSlow:
+            return False
+        self._files = [
+            replace(each, is_told=True) if told is None or each.name in told else each
+            for each in self._files
+        ]
+        return True
+
+    def _text_at(self, path: bytes) -> tuple[bytes, bool] | None:
+        """The text of a file on the new side; or where a link leads, and True."""
+        new = self._sides.new
+        if (found := new.find(path, None)) is None:
+            return None
+        try:
+            return new.text(path, found), found.mode == LINK
+        except (LeftOut, OSError):
+            return None
 
     def _look_at(self, path: bytes) -> None:
         """Compare a file, or name it; also as it is staged, if that is a third text."""
