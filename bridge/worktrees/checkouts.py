@@ -77,8 +77,8 @@ def check_out(
             is swept.
         Stopped: it was to stop; so, too.
     """
-    given = {"project": str(project), "index": index, "until_ms": until_ms}
-    made = in_own_process(make, folder=str(folder), **given, **bounds)
+    given = {"folder": str(folder), "index": index, "until_ms": until_ms}
+    made = in_own_process(make, project=str(project), **(given | bounds))
     return Checkout(folder, made["holds"], tuple(made["filtered"]))
 
 
@@ -89,9 +89,8 @@ def state_of(project: Path, *, index: str | None, **bounds: Any) -> str:
         WorktreeRefused: it cannot be read.
         Stopped: it was to stop.
     """
-    given = {"project": str(project), "index": index}
-    found: str = in_own_process(look, **given, **bounds)["holds"]
-    return found
+    done = in_own_process(look, project=str(project), index=index, **bounds)
+    return str(done["holds"])
 
 
 def drop(folder: Path) -> None:
