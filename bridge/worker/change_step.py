@@ -32,6 +32,7 @@ from bridge.change.project_files import stat_at
 from bridge.change.scope import MAX_PATHS, Scope, scope_of
 from bridge.errors import InvalidRequest
 from bridge.flow.filling import as_text
+from bridge.process.run import Stopped
 from bridge.store.work_folder import check_folder
 from bridge.validation.complexity import Assessment, Complexity, assess, usual_for
 from bridge.validation.rights import why_not_run
@@ -182,8 +183,8 @@ def _still_staged(
     except WorktreeRefused:
         is_staged = False
     # What cannot be removed now is swept later.
-    with suppress(WorktreeRefused):
-        drop(apart)
+    with suppress(WorktreeRefused, Stopped):
+        drop(apart, should_stop=should_stop)
     if is_same and not is_staged:
         written = [_STAGED]
     return {"isSame": is_same and is_staged, "written": written}

@@ -40,6 +40,9 @@ from bridge.worktrees.worktree import Worktree, find, forget, write
 if TYPE_CHECKING:
     from bridge.store.store import Store
 
+# For each that is swept: somebody waits for what comes after it.
+_SWEEP_S = 30.0
+
 
 @dataclass(frozen=True, slots=True)
 class Checkout:
@@ -93,13 +96,14 @@ def state_of(project: Path, *, index: str | None, **bounds: Any) -> str:
     return str(done["holds"])
 
 
-def drop(folder: Path) -> None:
+def drop(folder: Path, **bounds: Any) -> None:
     """Remove a checkout; again, it does nothing.
 
     Raises:
         WorktreeRefused: it cannot be removed, or is no checkout.
+        Stopped: it was to stop.
     """
-    in_own_process(remove, folder=str(folder))
+    in_own_process(remove, folder=str(folder), **bounds)
 
 
 def left_behind(store: Store) -> list[Worktree]:
@@ -121,7 +125,7 @@ def sweep(store: Store) -> int:
     gone = 0
     for each in left_behind(store):
         with suppress(WorktreeRefused):
-            drop(each.folder)
+            drop(each.folder, limit_s=_SWEEP_S)
             gone += 1
     return gone
 

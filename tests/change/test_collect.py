@@ -5,10 +5,12 @@ import shutil
 import subprocess
 import time
 
+import pytest
 from changeworld import NOTHING, made, told
 from gitworld import git
 
 from bridge.change.collect import read_change
+from bridge.process.run import Stopped
 
 
 def test_no_change(project):
@@ -64,6 +66,17 @@ def test_staged_unstaged_new_and_deleted_files(project):
         "@@ -0,0 +1 @@\n"
         "+x = 1"
     )
+
+
+def test_a_reader_that_waits_is_stopped_with_its_run(project):
+    (project / ".git/config").unlink()
+    os.mkfifo(project / ".git/config")
+    began = time.monotonic()
+
+    with pytest.raises(Stopped):
+        read_change(project, should_stop=lambda: time.monotonic() > began + 0.5)
+
+    assert time.monotonic() - began < 30
 
 
 def test_git_takes_it_for_a_patch(project):
