@@ -29,6 +29,7 @@ from bridge.change.sides import (
 from bridge.change.told import imported
 from bridge.change.two_sides import Sides, sides_of
 from bridge.process.time_limit import TooSlow, within
+from bridge.protocol.wording import escaped
 
 # Of the diff; and the share of them that one file may take.
 MAX_CHARS = 60_000
@@ -288,7 +289,7 @@ class _Comparison:
 
     def _name(self, pair: _Pair, why: str) -> None:
         """Name a file of which something is left out."""
-        named = path_text(pair.path)
+        named, why = path_text(pair.path), escaped(why)
         self._left_out.setdefault(why, []).append(named)
         is_text = why == self._over or why.startswith(_AFTER)
         is_file = pair.new is not None and stat.S_ISREG(pair.new.mode)

@@ -242,6 +242,11 @@ def test_a_name_is_one_line_that_can_be_read_wherever_it_is_told(repo):
         repo.write(f"a{sign}b.py", "x\n")
         (repo.folder / f"a{sign}b.bin").write_bytes(b"\0")
 
+    repo.write(".gitattributes", "*.enc working-tree-encoding=x\u2028y\n")
+    repo.write("x.enc", "x\n")
+    repo.write("d\u2028/.gitattributes", "x" * 2048)
+    repo.write("d\u2028/x", "x\n")
+
     change = read(repo)
 
     assessed = assess(change)
@@ -249,4 +254,7 @@ def test_a_name_is_one_line_that_can_be_read_wherever_it_is_told(repo):
     lines = [*change.notes, *assessed.reasons, *assessed.parsable, names]
     assert len(assessed.parsable) == len(signs)
     assert [each for each in lines if not each.isprintable()] == []
-    assert [each for each in change.diff.split("\n") if not each.isprintable()] == []
+    told = [each for each in change.diff.split("\n") if each[:1] != "+"]
+    assert [each for each in told if not each.isprintable()] == []
+    (repo.folder / ".git/HEAD").write_text("ref: x\u2028y\nz\n")
+    assert read(repo).notes[0].endswith(r" leads to x\u2028y\nz")
