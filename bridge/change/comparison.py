@@ -44,7 +44,7 @@ _BINARY = "binary"
 _SUBMODULE = "another commit of a submodule"
 _STAGED_APART = (
     "Staged otherwise than in the project, so that `git commit` takes something else "
-    "than `git commit -a`; both are looked at"
+    "than `git commit -a`"
 )
 # Above the diff of what is staged, below that of the file in the project.
 _STAGED = "As it is staged, not as it is in the project:\n"

@@ -30,7 +30,7 @@ def test_staged_unstaged_new_and_deleted_files(project):
     assert notes == (
         (
             "Staged otherwise than in the project, so that `git commit` takes something"
-            " else than `git commit -a`; both are looked at: src/a.py"
+            " else than `git commit -a`: src/a.py"
         ),
     )
     assert diff == (
