@@ -299,7 +299,7 @@ VARIABLES = frozenset(each.variable for each in TABLE.values() if each.variable)
 
 _OF_GIT = (
     "HOME", "XDG_CONFIG_HOME", "GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM",
-    "GIT_CONFIG_NOSYSTEM",
+    "GIT_CONFIG_NOSYSTEM", "TZ",
 )  # fmt: skip
 
 
@@ -323,7 +323,7 @@ def change_environment(changes: Mapping[str, str | None]) -> dict[str, str | Non
 
 
 def git_environment() -> dict[str, str]:
-    """The variables that say where the user's configuration of git is."""
+    """The variables that say where the user's configuration of git is, and the time."""
     return {name: os.environ[name] for name in _OF_GIT if name in os.environ}
 
 

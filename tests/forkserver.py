@@ -75,6 +75,7 @@ main()
 """
 _READS = [sys.executable, "-EPB"]
 _LANGUAGE = "C.UTF-8"
+_LOOK_S = 0.2
 _LIMIT_S = 300.0
 _HOME = os.environ.get("HOME", "")
 
@@ -241,14 +242,23 @@ def forks_readers(starts: Callable) -> Callable:
 
         streams = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
         with Forked(command[1:], env=env, cwd=options["folder"], **streams) as process:
-            left_s = options["deadline_s"] - time.monotonic()
-            try:
-                out, err = process.communicate(options["stdin"], timeout=left_s)
-            except BaseException as exc:
-                process.kill()
-                if not isinstance(exc, subprocess.TimeoutExpired):
-                    raise
-                return Ended("deadline", 128 + signal.SIGKILL, "")
+            given = options["stdin"]
+            while True:
+                left_s = options["deadline_s"] - time.monotonic()
+                try:
+                    out, err = process.communicate(given, min(left_s, _LOOK_S))
+                    break
+                except BaseException as exc:
+                    is_late = isinstance(exc, subprocess.TimeoutExpired)
+                    is_stopped = options["should_stop"]()
+                    if is_late and left_s > _LOOK_S and not is_stopped:
+                        given = None
+                        continue
+                    process.kill()
+                    if not is_late:
+                        raise
+                    how = "stopped" if is_stopped else "deadline"
+                    return Ended(how, 128 + signal.SIGKILL, "")
         output.add(out)
         code = process.returncode
         return Ended("exited", 128 - code if code < 0 else code, err.decode())

@@ -14,7 +14,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from bridge.agents.agent_names import ALL_LAYERS, LAYERS
+from bridge.agents.agent_names import ALL_LAYERS, LAYERS, is_name
 from bridge.agents.registry import Entry, Registry
 from bridge.config import Settings
 from bridge.errors import (
@@ -47,7 +47,8 @@ def is_clients_own(name: str) -> bool:
 
     general-purpose is not one of them: it has no prompt of its own that matters.
     """
-    return name != GENERAL and (name in BUILT_IN or ":" in name)
+    of_plugin = ":" in name and is_name(name.replace(":", ""))
+    return name != GENERAL and (name in BUILT_IN or of_plugin)
 
 
 def check_agent(name: str, registry: Registry, route: str = "host") -> None:

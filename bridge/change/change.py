@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field
 from typing import Any
 
+from bridge.change.diffs import quoted_path
 from bridge.change.scope import Scope, scope_of
 from bridge.protocol.digest import sha256_of
 from bridge.protocol.wording import one_line
@@ -28,6 +29,9 @@ class ChangedFile:
         is_binary: whether it is no text.
         is_shown: whether the diff has all of it.
         is_plain: whether its new side is a file that no shell would run, and no link.
+        staged: the id of its text as it is staged, or `none`, if that is neither what
+            is committed nor what is in the project; otherwise empty.
+        is_told: whether agents are told its text: a page of memory imports it.
     """
 
     path: str
@@ -39,11 +43,18 @@ class ChangedFile:
     is_shown: bool = True
     is_plain: bool = True
     raw: str = ""
+    staged: str = ""
+    is_told: bool = False
 
     @property
     def name(self) -> bytes:
         """The path as it is on disk: two may be shown alike."""
         return bytes.fromhex(self.raw) if self.raw else self.path.encode()
+
+    @property
+    def shown(self) -> str:
+        """The path in one line of a text."""
+        return quoted_path(self.path)
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,7 @@
 import json
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -32,6 +32,7 @@ def read_change(
     *,
     timeout_s: float = READ_S,
     max_chars: int = MAX_CHARS,
+    should_stop: Callable[[], bool] = lambda: False,
 ) -> Change:
     """The change of the project at a real path; no file in it makes this fail.
 
@@ -41,10 +42,11 @@ def read_change(
 
     Raises:
         InvalidRequest: `scope` names what is not there, or is not clear.
+        Stopped: `should_stop`, which is asked several times a second, said so.
     """
     scope = scope or Scope()
     asked = {"scope": asdict(scope), "max_chars": min(max_chars, _MOST_CHARS)}
-    read = _read(project, asked, timeout_s)
+    read = _read(project, asked, timeout_s, should_stop)
     if "refused" in read:
         raise InvalidRequest(read["refused"], ways=read["ways"])
     if "error" in read:
@@ -76,7 +78,7 @@ def read_files(
     Raises:
         InvalidRequest: there is a repository, and it cannot be read.
     """
-    read = _read(project, {"paths": list(paths)}, timeout_s)
+    read = _read(project, {"paths": list(paths)}, timeout_s, lambda: False)
     if "error" in read:
         raise InvalidRequest(f"the index of {project} cannot be read: {read['error']}")
     if read["known"] is None:
@@ -84,7 +86,12 @@ def read_files(
     return KnownFiles(*(frozenset(read[name]) for name in KnownFiles._fields))
 
 
-def _read(project: Path, asked: dict[str, Any], timeout_s: float) -> dict[str, Any]:
+def _read(
+    project: Path,
+    asked: dict[str, Any],
+    timeout_s: float,
+    should_stop: Callable[[], bool],
+) -> dict[str, Any]:
     """What the reader says of a project; `error` if it says nothing in time."""
     now_s = time.monotonic()
     until_s = now_s + timeout_s * _READER_SHARE
@@ -98,11 +105,13 @@ def _read(project: Path, asked: dict[str, Any], timeout_s: float) -> dict[str, A
             env=git_environment(),
             folder=Path("/"),
             deadline_s=now_s + timeout_s,
-            should_stop=lambda: False,
+            should_stop=should_stop,
             grace_s=0.2,
         )
     except OSError as exc:
         return {"error": f"its reader cannot be started: {reason_of(exc)}"}
+    if ended.how == "stopped":
+        raise run.Stopped
     late = {"error": f"it took more than {timeout_s:g} s"}
     try:
         read = late if ended.how == "deadline" else json.loads(bytes(output.data))

@@ -7,7 +7,9 @@ named. A renamed file is one that went and one that came.
 import os
 import stat
 import time
+from dataclasses import replace
 from pathlib import Path
+from typing import NamedTuple
 
 from bridge.change.cache_tree import WAY_OUT
 from bridge.change.change import Change, ChangedFile
@@ -15,9 +17,19 @@ from bridge.change.diffs import FileDiff, file_diff, path_text, plain_text
 from bridge.change.project_files import SUBMODULE
 from bridge.change.scope import Scope
 from bridge.change.secrets import is_secret
-from bridge.change.sides import LINKED, MAX_FILE_BYTES, PLAIN, Found, LeftOut
+from bridge.change.sides import (
+    LINK,
+    LINKED,
+    MAX_FILE_BYTES,
+    PLAIN,
+    Found,
+    LeftOut,
+    Side,
+)
+from bridge.change.told import imported
 from bridge.change.two_sides import Sides, sides_of
 from bridge.process.time_limit import TooSlow, within
+from bridge.protocol.wording import escaped
 
 # Of the diff; and the share of them that one file may take.
 MAX_CHARS = 60_000
@@ -30,7 +42,12 @@ MAX_PATH_CHARS = 200_000
 _MIN_ROOM = 200
 _BINARY = "binary"
 _SUBMODULE = "another commit of a submodule"
-_REMOVED = "git was told to forget it, and it is still there"
+_STAGED_APART = (
+    "Staged otherwise than in the project, so that `git commit` takes something else "
+    "than `git commit -a`"
+)
+# Above the diff of what is staged, below that of the file in the project.
+_STAGED = "As it is staged, not as it is in the project:\n"
 _FORGED = (
     "since the index names another tree than its files make, and `git commit` would "
     f"take that ({WAY_OUT} puts it right)"
@@ -60,13 +77,25 @@ def compare(
     """
     with within(until_s - time.monotonic()):
         sides = sides_of(project, scope)
-    return _Comparison(sides, until_s, max_chars).result()
+    return _Comparison(project, sides, until_s, max_chars).result()
+
+
+class _Pair(NamedTuple):
+    """A file on the old side, and on the one that it is compared with, `side`."""
+
+    path: bytes
+    old: Found | None
+    new: Found | None
+    side: Side
 
 
 class _Comparison:
     """One look at two sides: gathers diffs, and names of what is left out."""
 
-    def __init__(self, sides: Sides, until_s: float, max_chars: int) -> None:
+    def __init__(
+        self, project: Path, sides: Sides, until_s: float, max_chars: int
+    ) -> None:
+        self._project = project
         self._sides = sides
         self._until_s = until_s
         self._max_chars = max_chars
@@ -85,8 +114,8 @@ class _Comparison:
 
     def result(self) -> Change:
         for folder in self._sides.forged:
-            self._name(folder or b".", None, _FORGED)
-        is_all = self._look_at_all()
+            self._name(_Pair(folder or b".", None, None, self._sides.new), _FORGED)
+        is_all = self._look_at_all() and self._mark_told()
         is_in_files = is_all and self._is_in_project()
         asides = [f"{why}: {_listed(paths)}" for why, paths in self._asides.items()]
         notes = [
@@ -151,29 +180,60 @@ class _Comparison:
             return False
         return True
 
-    def _look_at(self, path: bytes) -> None:
-        """Compare a file, or name it."""
-        old = self._sides.old.find(path)
-        new = self._sides.new.find(path, old)
-        is_same = old == new and (old is None or old.id is not None)
-        if is_same and path not in self._sides.unmerged:
-            return
+    def _mark_told(self) -> bool:
+        """Mark what agents are told; False if the time was up before the end."""
         try:
-            self._show(path, old, new)
+            with within(self._until_s - time.monotonic()):
+                paths = (*self._sides.new.known(), *(each.name for each in self._files))
+                told = imported(self._project, paths, self._text_at)
+        except TooSlow:
+            return False
+        self._files = [
+            replace(each, is_told=True) if told is None or each.name in told else each
+            for each in self._files
+        ]
+        return True
+
+    def _text_at(self, path: bytes) -> tuple[bytes, bool] | None:
+        """The text of a file on the new side; or where a link leads, and True."""
+        new = self._sides.new
+        if (found := new.find(path, None)) is None:
+            return None
+        try:
+            return new.text(path, found), found.mode == LINK
+        except (LeftOut, OSError):
+            return None
+
+    def _look_at(self, path: bytes) -> None:
+        """Compare a file, or name it; also as it is staged, if that is a third text."""
+        sides = self._sides
+        old = sides.old.find(path)
+        new = sides.new.find(path, old)
+        is_same = old == new and (old is None or old.id is not None)
+        if not is_same or path in sides.unmerged:
+            self._compare(_Pair(path, old, new, sides.new))
+        if sides.staged is not None and sides.is_staged_apart(path, old, new):
+            self._asides.setdefault(_STAGED_APART, []).append(path_text(path))
+            self._compare(_Pair(path, old, sides.staged.find(path), sides.staged))
+
+    def _compare(self, pair: _Pair) -> None:
+        try:
+            self._show(pair)
         except LeftOut as exc:
             if str(exc) == LINKED:
-                self._asides.setdefault(_LINKED, []).append(path_text(path))
+                self._asides.setdefault(_LINKED, []).append(path_text(pair.path))
             else:
-                self._leave_out(path, old, new, str(exc))
+                self._leave_out(pair, str(exc))
         except MemoryError:
-            self._leave_out(path, old, new, "it takes too much to compare")
+            self._leave_out(pair, "it takes too much to compare")
 
-    def _show(self, path: bytes, old: Found | None, new: Found | None) -> None:
+    def _show(self, pair: _Pair) -> None:
         """Show how a file differs.
 
         Raises:
             LeftOut: it is only to be named.
         """
+        path, old, new, _ = pair
         if SUBMODULE in (old and old.mode, new and new.mode):
             is_known = new is None or new.id is not None
             raise LeftOut(_SUBMODULE if is_known else "a submodule that is not read")
@@ -185,7 +245,7 @@ class _Comparison:
         if is_over and len(self._left_out.get(self._over, ())) >= MAX_NAMED:
             # A tool may have made a whole folder of files: these are not even named.
             raise LeftOut(self._over)
-        before, after = self._texts(path, old, new)
+        before, after = self._texts(pair)
         modes = old.mode if old else PLAIN, new.mode if new else PLAIN
         is_both = before is not None and after is not None and modes[0] == modes[1]
         if is_both and before == after:
@@ -194,24 +254,22 @@ class _Comparison:
             raise LeftOut(hidden)
         if is_over:
             raise LeftOut(self._over)
-        diff = file_diff(path, before, after, modes=modes)
-        self._add(path, old, new, diff)
+        self._add(pair, file_diff(path, before, after, modes=modes))
 
-    def _texts(
-        self, path: bytes, old: Found | None, new: Found | None
-    ) -> tuple[bytes | None, bytes | None]:
+    def _texts(self, pair: _Pair) -> tuple[bytes | None, bytes | None]:
         """Both texts; None where there is no file. The same text is not read."""
+        path, old, new, side = pair
         if old is not None and new is not None and old.id == new.id:
             return b"", b""
         return (
             None if old is None else self._sides.old.text(path, old),
-            None if new is None else self._sides.new.text(path, new),
+            None if new is None else side.text(path, new),
         )
 
-    def _add(
-        self, path: bytes, old: Found | None, new: Found | None, diff: FileDiff
-    ) -> None:
+    def _add(self, pair: _Pair, diff: FileDiff) -> None:
         text, why = diff.text, None
+        if pair.side is self._sides.staged:
+            text = _STAGED + text
         most = self._max_chars // _FILE_SHARE
         if len(text) > most:
             text = text[:most].rpartition("\n")[0]
@@ -222,61 +280,72 @@ class _Comparison:
             self._size += len(text) + 1
             self._diffs.append(text)
         if why is not None:
-            self._name(path, new, why)
-        if (
-            old
-            and new
-            and self._sides.is_new_in_files
-            and (self._sides.files.is_removed(path))
-        ):
-            self._name(path, new, _REMOVED)
-        self._list(path, old, new, diff, is_shown=why is None)
+            self._name(pair, why)
+        self._list(pair, diff, is_shown=why is None)
 
-    def _leave_out(
-        self, path: bytes, old: Found | None, new: Found | None, why: str
-    ) -> None:
-        self._name(path, new, why)
-        self._list(path, old, new, None, is_shown=False, is_binary=why == _BINARY)
+    def _leave_out(self, pair: _Pair, why: str) -> None:
+        self._name(pair, why)
+        self._list(pair, None, is_shown=False, is_binary=why == _BINARY)
 
-    def _name(self, path: bytes, new: Found | None, why: str) -> None:
+    def _name(self, pair: _Pair, why: str) -> None:
         """Name a file of which something is left out."""
-        named = path_text(path)
+        named, why = path_text(pair.path), escaped(why)
         self._left_out.setdefault(why, []).append(named)
         is_text = why == self._over or why.startswith(_AFTER)
-        is_file = new is not None and stat.S_ISREG(new.mode)
+        is_file = pair.new is not None and stat.S_ISREG(pair.new.mode)
+        is_there = pair.side is not self._sides.staged
         # Another name than its own is one that nobody can open.
-        if not (is_text and is_file and os.fsencode(named) == path):
+        if not (is_text and is_file and is_there and os.fsencode(named) == pair.path):
             self._is_rest_in_files = False
 
     def _list(
         self,
-        path: bytes,
-        old: Found | None,
-        new: Found | None,
+        pair: _Pair,
         diff: FileDiff | None,
         *,
         is_shown: bool,
         is_binary: bool = False,
     ) -> None:
-        """List a file among those that differ."""
-        name = plain_text(path)
+        """List a file among those that differ; with what is staged of it as one."""
+        name, new = plain_text(pair.path), pair.new
+        is_staged = pair.side is self._sides.staged
+        found = ChangedFile(
+            name,
+            added=diff.added if diff else None,
+            removed=diff.removed if diff else None,
+            is_new=pair.old is None,
+            is_deleted=new is None,
+            is_binary=is_binary,
+            raw="" if name.encode() == pair.path else pair.path.hex(),
+            is_shown=is_shown,
+            is_plain=new is None or new.mode == PLAIN,
+            staged=(new.id.hex() if new and new.id else "none") if is_staged else "",
+        )
+        if self._files and self._files[-1].name == pair.path:
+            self._files[-1] = _together(self._files[-1], found)
+            return
         self._path_chars += len(name)
         if len(self._files) >= MAX_FILES or self._path_chars > MAX_PATH_CHARS:
             self._more_files += 1
             return
-        self._files.append(
-            ChangedFile(
-                name,
-                added=diff.added if diff else None,
-                removed=diff.removed if diff else None,
-                is_new=old is None,
-                is_deleted=new is None,
-                is_binary=is_binary,
-                raw="" if plain_text(path).encode() == path else path.hex(),
-                is_shown=is_shown,
-                is_plain=new is None or new.mode == PLAIN,
-            )
-        )
+        self._files.append(found)
+
+
+def _together(file: ChangedFile, staged: ChangedFile) -> ChangedFile:
+    """A file that differs in the project, and otherwise as it is staged, as one."""
+    return replace(
+        file,
+        added=_sum(file.added, staged.added),
+        removed=_sum(file.removed, staged.removed),
+        is_binary=file.is_binary or staged.is_binary,
+        is_shown=file.is_shown and staged.is_shown,
+        is_plain=file.is_plain and staged.is_plain,
+        staged=staged.staged,
+    )
+
+
+def _sum(one: int | None, other: int | None) -> int | None:
+    return None if one is None or other is None else one + other
 
 
 def _why_not_shown(old: bytes | None, new: bytes | None) -> str | None:

@@ -1,9 +1,6 @@
 """One file as a unified diff. Pure."""
 
-import re
 from typing import NamedTuple
-
-_CONTROL = re.compile(r'[\x00-\x1f\x7f"\\]')
 
 
 class FileDiff(NamedTuple):
@@ -53,13 +50,13 @@ def plain_text(path: bytes) -> str:
 
 
 def path_text(path: bytes) -> str:
-    """A path in one line, quoted if it has control characters."""
+    """A path in one line, quoted if it has characters that are not printed."""
     return quoted_path(plain_text(path))
 
 
 def quoted_path(text: str) -> str:
     """A path that is text already, in one line."""
-    if _CONTROL.search(text):
+    if not text.isprintable() or set(text) & {'"', "\\"}:
         escaped = text.encode("unicode_escape").decode("ascii").replace('"', '\\"')
         return f'"{escaped}"'
     return text

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 from bridge.change.index import BrokenIndex, read_index
 from bridge.change.project_files import stat_at
-from bridge.protocol.wording import in_shell
+from bridge.protocol.wording import escaped, in_shell
 
 if TYPE_CHECKING:
     import pygit2
@@ -38,7 +38,8 @@ class Unreadable(Exception):
     """There is no repository that may be read; `str()` says why, `ways` what helps."""
 
     def __init__(self, why: str, *, ways: tuple[str, ...] = ()) -> None:
-        super().__init__(why)
+        # It may have words of the repository in it.
+        super().__init__(escaped(why))
         self.ways = ways
 
 

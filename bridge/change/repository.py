@@ -132,11 +132,8 @@ class Repository:
 
     @property
     def index(self) -> Mapping[bytes, Entry]:
-        """The files of the index by path; of a conflict, our side.
-
-        A clone without an index has changed nothing: there it is the last commit.
-        """
-        return self._index.entries if self.index_ns else self.head
+        """The files of the index by path, none without one; of a conflict, our side."""
+        return self._index.entries
 
     @property
     def unmerged(self) -> frozenset[bytes]:

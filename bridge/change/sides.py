@@ -126,12 +126,9 @@ class Files:
         if staged is not None and self._is_passed_over(staged):
             return Found(_canonical(staged.mode), staged.id)
         there = self._on_disk(path)
-        if staged is None and old is not None:
-            # The next `git commit` deletes it. With another text it is a change: `git
-            # add -A` takes what is there.
-            is_old = there is not None and there.id == old.id
-            return None if is_old or self._ignored.is_ignored(path) else there
-        return there
+        is_removed = staged is None and old is not None
+        # `git add -A` takes back what git was told to forget.
+        return None if is_removed and self._ignored.is_ignored(path) else there
 
     def _is_passed_over(self, staged: Entry) -> bool:
         """Whether git was told not to look at a file, whatever lies there."""
@@ -202,10 +199,6 @@ class Files:
 
     def _is_ours(self, folder: Path) -> bool:
         return self._git is not None and linked_to(folder) == self._git.common
-
-    def is_removed(self, path: bytes) -> bool:
-        """Whether git was told to forget a file that the old side has."""
-        return path not in self._index
 
     def _as_stored(self, path: bytes, text: bytes, mode: int) -> bytes:
         is_file = self._git is not None and stat.S_ISREG(mode)

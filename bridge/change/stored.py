@@ -83,6 +83,8 @@ class Attributes:
 
     def odd_above(self, path: bytes) -> str | None:
         """What libgit2 obeys of the attributes of a file, and git may not."""
+        if "attr.tree" in self._repo.config:
+            return ".gitattributes, since attr.tree names others"
         if why := self._why_odd(self._own):
             return f"{self._own}, {why}"
         above = path

@@ -11,7 +11,7 @@ from bridge.change.project_files import stat_at
 from bridge.change.repository import Repository
 from bridge.change.revisions import find_commit, fork_of, get_commit, near
 from bridge.change.scope import RANGE, Scope
-from bridge.change.sides import Entries, Files, Side
+from bridge.change.sides import Entries, Files, Found, Side
 from bridge.errors import InvalidRequest
 from bridge.process.time_limit import within
 from bridge.protocol.wording import quoted
@@ -28,6 +28,7 @@ class Sides:
         unmerged: paths that a merge has left open, where that matters.
         forged: folders of which git would commit another tree, where that matters.
         base, tip: the ids of the commits; None for a side that is not a commit.
+        staged, head: the index and the last commit, where the new side is the files.
     """
 
     scope: Scope
@@ -38,11 +39,26 @@ class Sides:
     forged: tuple[bytes, ...] = ()
     base: str | None = None
     tip: str | None = None
+    staged: Entries | None = None
+    head: Entries | None = None
 
     @property
     def is_new_in_files(self) -> bool:
         """Whether the new side is the files of the project."""
         return self.new is self.files
+
+    def is_staged_apart(
+        self, path: bytes, old: Found | None, new: Found | None
+    ) -> bool:
+        """Whether `git commit` would take what neither side has of a file.
+
+        Of one that cannot be compared nobody can tell: it is left out anyway.
+        """
+        is_known = new is None or new.id is not None
+        if self.staged is None or self.head is None or not is_known:
+            return False
+        known = (self.head.find(path), old, new)
+        return path not in self.unmerged and self.staged.find(path) not in known
 
     def is_in_project(self) -> bool:
         """Whether the files of the project are the whole new side, which is not they.
@@ -139,7 +155,15 @@ def _compared(project: Path, git: Repository, scope: Scope) -> Sides:
             scope, _at(git, base), new, files, unmerged=git.unmerged, forged=git.forged
         )
     else:
-        sides = Sides(scope, _at(git, base), files, files, forged=git.forged)
+        sides = Sides(
+            scope,
+            _at(git, base),
+            files,
+            files,
+            forged=git.forged,
+            staged=Entries(git, git.index),
+            head=Entries(git, git.head),
+        )
     return replace(sides, base=base)
 
 

@@ -24,22 +24,15 @@ from collections.abc import Collection, Iterable, Iterator
 from itertools import chain, islice
 
 from bridge.freshness.looks import Look
+from bridge.policy.memory_imports import MAX_DEPTH, MAX_FILES, imports_in
 from bridge.store.plain_file import open_plain
 
 _MEMORY = ("CLAUDE.md", "CLAUDE.local.md", ".claude/CLAUDE.md")
 _RULES = "rules"
 _TREES = (_RULES, "agents", "agent-memory", "agent-memory-local", "commands", "skills")
 _PAGES = "*.md"
-_IMPORT = re.compile(r"(?:^|(?<=\s))@((?:[^\s\\]|\\ )+)", re.MULTILINE)
-_ENDS = ".,;:!?)\"'`"
-_MAX_NAME = 4096
-# In no name of a file that is text.
-_ODD = frozenset("\0\ufffd")
 # Of all pages together: a hook reads them, and the client's limit is far below.
 _MAX_BYTES = 4 << 20
-# The client follows imports five levels deep.
-_MAX_DEPTH = 5
-_MAX_FILES = 200
 _MAX_ENTRIES = 10_000
 _OTHER = re.compile(r"[^A-Za-z0-9]")
 
@@ -110,10 +103,10 @@ def _entries_in(folders: Iterable[str]) -> Iterator[str]:
 
 def _imported(pages: Iterable[str]) -> Iterator[Look]:
     """The files that these name by `@path`, and those that they name in turn."""
-    level = list(dict.fromkeys(islice(pages, _MAX_FILES + 1)))
+    level = list(dict.fromkeys(islice(pages, MAX_FILES + 1)))
     known = set(level)
     left = _MAX_BYTES
-    for _ in range(_MAX_DEPTH):
+    for _ in range(MAX_DEPTH):
         named: set[str] = set()
         for page in level:
             data = _bytes_of(page, left + 1)
@@ -121,8 +114,8 @@ def _imported(pages: Iterable[str]) -> Iterator[Look]:
             if left < 0:
                 yield Look("outside", f"more than {_MAX_BYTES:,} bytes of memory")
                 return
-            names = _names_in(data.decode("utf-8", "replace"))
-            if len(names) > _MAX_FILES:
+            names = imports_in(data.decode("utf-8", "replace"))
+            if len(names) > MAX_FILES:
                 yield _too_many()
                 return
             named.update(_paths_of(names, page))
@@ -130,13 +123,13 @@ def _imported(pages: Iterable[str]) -> Iterator[Look]:
         known |= named
         for name in level:
             yield Look("file", name)
-        if len(known) > _MAX_FILES:
+        if len(known) > MAX_FILES:
             yield _too_many()
             return
 
 
 def _too_many() -> Look:
-    return Look("outside", f"more than {_MAX_FILES} files of memory")
+    return Look("outside", f"more than {MAX_FILES} files of memory")
 
 
 def _bytes_of(page: str, most: int) -> bytes:
@@ -147,15 +140,8 @@ def _bytes_of(page: str, most: int) -> bytes:
         return b""
 
 
-def _names_in(text: str) -> set[str]:
-    # As the client has it; and if it ends a sentence.
-    words = (each.partition("#")[0] for each in set(_IMPORT.findall(text)))
-    names = {name for word in words for name in (word, word.rstrip(_ENDS)) if name}
-    return {n for n in names if len(n) <= _MAX_NAME and not _ODD.intersection(n)}
-
-
 def _paths_of(names: Iterable[str], page: str) -> Iterator[str]:
     folders = {os.path.dirname(path) for path in (page, os.path.realpath(page))}
     for name in names:
-        path = os.path.expanduser(name.replace("\\ ", " "))
+        path = os.path.expanduser(name)
         yield from (os.path.normpath(os.path.join(f, path)) for f in folders)

@@ -1,7 +1,9 @@
 """What git says that an agent can have seen, and which files it ignores.
 
-Of everything in a folder: the commit, the branches, what is staged. Of a search: what
-says in the folders above it, up to the repository's own, that files are skipped.
+Of everything in a folder: the commit, the branches, what is staged, how it came to
+that, what git is in the middle of, and what it is told of the repository; but not the
+user's own settings. Of a search: what says in the folders above it, up to the
+repository's own, that files are skipped.
 """
 
 from __future__ import annotations
@@ -15,8 +17,18 @@ from bridge.store.plain_file import open_plain
 
 _GITDIR = "gitdir: "
 _MAX_LINE = 4096 + len(_GITDIR)
-# For all work trees of a repository.
-_OF_ALL = ("config", "info/exclude", "packed-refs")
+# In what is a work tree's own: files, and folders.
+_OWN = (
+    "HEAD", "index", "config.worktree", "info/sparse-checkout", "logs/HEAD",
+    "MERGE_HEAD", "MERGE_MSG", "MERGE_MODE", "AUTO_MERGE", "SQUASH_MSG", "ORIG_HEAD",
+    "FETCH_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD", "REBASE_HEAD", "BISECT_LOG",
+    "BISECT_START", "BISECT_TERMS", "BISECT_NAMES", "BISECT_EXPECTED_REV",
+)  # fmt: skip
+_OWN_FOLDERS = ("rebase-merge", "rebase-apply", "sequencer", "refs")
+# For all work trees of a repository; of the others, where they are.
+_OF_ALL = ("config", "packed-refs", "shallow", "description", "logs/refs/stash")
+_FOLDERS_OF_ALL = ("info", "refs", "reftable", "logs/refs/heads", "hooks")
+_OTHERS, _WHERE = "worktrees", "{gitdir,HEAD,locked}"
 
 
 def with_repository(looks: Iterable[Look]) -> Iterator[Look]:
@@ -33,10 +45,13 @@ def _of_git(look: Look) -> Iterator[Look]:
     git, own, common = folders_of(look.path)
     if own != git:
         yield _file(look, git)
-    yield from (_file(look, f"{own}/{name}") for name in ("HEAD", "index"))
-    yield from (_file(look, f"{common}/{name}") for name in _OF_ALL)
-    for name in ("refs", "reftable"):
-        yield _file(look, f"{common}/{name}")._replace(kind="contents")
+    places = ((own, _OWN, _OWN_FOLDERS), (common, _OF_ALL, _FOLDERS_OF_ALL))
+    for place, files, folders in places:
+        yield from (_file(look, f"{place}/{name}") for name in files)
+        for name in folders:
+            yield _file(look, f"{place}/{name}")._replace(kind="contents")
+    others = _file(look, f"{common}/{_OTHERS}")
+    yield others._replace(kind="contents", pattern=_WHERE)
 
 
 def _of_ignored(look: Look) -> Iterator[Look]:

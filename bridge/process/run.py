@@ -31,6 +31,10 @@ _MAX_LEFT_OVER = 64
 End = Literal["exited", "deadline", "stopped", "too much output"]
 
 
+class Stopped(Exception):
+    """What a program was to do has no end: it was stopped, as was asked."""
+
+
 class Output(Protocol):
     """Takes a program's stdout."""
 

@@ -46,7 +46,7 @@ def is_client_model(model: str) -> bool:
 
 def is_model(model: str) -> bool:
     """Whether some route could be asked for it, by its name alone."""
-    return (
+    return model.isprintable() and (
         model == INHERIT
         or is_client_model(model)
         or model.endswith(MODEL_FILE)

@@ -63,6 +63,14 @@ def one_line(text: str, most: int = MAX_LINE) -> str:
     return fitted(line, most)
 
 
+def escaped(text: str) -> str:
+    r"""The text with what is not printed, an end of a line among it, as `\u2028`."""
+    if text.isprintable():
+        return text
+    odd = {ord(c): repr(c)[1:-1] for c in set(text) if not c.isprintable()}
+    return text.translate(odd)
+
+
 def clean(text: str, most: int) -> str:
     """The text without control characters, of `most` characters at most."""
     text = text[: 2 * most]
@@ -72,6 +80,8 @@ def clean(text: str, most: int) -> str:
 
         # Category C includes the bidirectional controls: they reorder what is read.
         text = "".join(c for c in text if c in "\n\t" or category(c)[0] != "C")
+        # Not every program ends a line there.
+        text = text.translate({0x2028: " ", 0x2029: " "})
     return fitted(text, most)
 
 

@@ -80,7 +80,7 @@ def assess(change: Change) -> Assessment:
     by_kind: dict[Kind, list[str]] = {}
     for file in change.files:
         for kind in kinds_of(file):
-            by_kind.setdefault(kind, []).append(file.path)
+            by_kind.setdefault(kind, []).append(file.shown)
     if words := dangerous_words(change):
         by_kind.setdefault("security", []).extend(map(repr, words))
     if not change.is_whole:
@@ -121,7 +121,7 @@ def usual_for(complexity: Complexity) -> tuple[str, ...]:
 
 def _parsable(change: Change) -> tuple[str, ...]:
     return tuple(
-        file.path
+        file.shown
         for file in change.files
         if not file.is_deleted and file.path.lower().endswith(PARSED)
     )

@@ -33,13 +33,21 @@ _BUILD = re.compile(
 _BUILD_FOLDERS = frozenset({".github", ".circleci", ".husky"})
 # What tells agents what to do, or what they may do.
 _AGENTS = re.compile(
-    r"\.mcp\.json|(claude|claude\.local|agents|gemini|skill)\.md|"
-    r"copilot-instructions\.md|\.cursorrules|\.windsurfrules"
+    r"\.?mcp\.json|(claude|claude\.local|agents?(\.override)?|gemini|skill)\.md|"
+    r"(copilot-instructions|qwen|warp|crush|opencode|conventions|replit|airules)\.md|"
+    r".*\.(instructions|prompt|chatmode|agent)\.md|.*\.mdc|llms(-full)?\.txt|"
+    r"\.(cursor|windsurf|cline|roo|kilocode)(rules|ignore).*|\.(roo|kilocode)modes|"
+    r"\.rules|\.goosehints|\.augment-guidelines|\.aider.*|\.?(crush|opencode)\.jsonc?|"
+    r"firebender\.json"
 )
 _AGENT_FOLDERS = frozenset(
     {
         ".claude", ".bridge", ".claude-plugin", ".cursor", ".windsurf", ".codex",
-        "skills", "prompts",
+        ".agent", ".agents", ".aider", ".amazonq", ".augment", ".clinerules",
+        ".continue", ".crush", ".factory", ".firebender", ".gemini", ".goose", ".idx",
+        ".junie", ".kilocode", ".kiro", ".opencode", ".openhands", ".qwen", ".roo",
+        ".ruler", ".rulesync", ".serena", ".specify", ".tabnine", ".trae", ".warp",
+        ".zencoder", "chatmodes", "memory-bank", "prompts", "skills",
     }
 )  # fmt: skip
 # Prose in these folders is what an agent is told.
@@ -77,7 +85,7 @@ def kinds_of(file: ChangedFile) -> frozenset[Kind]:
         for kind, pattern, kept in _BY_NAME
         if pattern.fullmatch(name) or not kept.isdisjoint(folders)
     }
-    if _TOLD.fullmatch(path):
+    if file.is_told or _TOLD.fullmatch(path):
         found.add("agents")
     is_docs = not found and file.is_plain and _DOCS.fullmatch(name) is not None
     if _SECURITY.search(path) and not is_docs:

@@ -22,6 +22,7 @@ import os
 import time
 from contextlib import suppress
 from dataclasses import asdict, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -31,6 +32,7 @@ from bridge.change.project_files import stat_at
 from bridge.change.scope import MAX_PATHS, Scope, scope_of
 from bridge.errors import InvalidRequest
 from bridge.flow.filling import as_text
+from bridge.process.run import Stopped
 from bridge.store.work_folder import check_folder
 from bridge.validation.complexity import Assessment, Complexity, assess, usual_for
 from bridge.validation.rights import why_not_run
@@ -39,15 +41,17 @@ from bridge.worktrees import WorktreeRefused, folder_of
 from bridge.worktrees.checkouts import check_out, drop, state_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
-    from bridge.change.change import Change
+    from bridge.change.change import Change, ChangedFile
     from bridge.engine.asks import Texts
     from bridge.engine.results import Result
     from bridge.flow.details import ChangeCall, ValidatorPart
     from bridge.store.location import Place
     from bridge.validation.together import Together
     from bridge.worktrees.checkouts import Checkout
+
+    _Read = Callable[..., Change]
 
 # Nobody waits for a prompt meanwhile: a large project has its time.
 _READ_S = 60.0
@@ -66,35 +70,40 @@ _OTHER = (
 _SYNTAX = "validator-syntax"
 
 
-def read_for_run(place: Place, texts: Texts, call: ChangeCall) -> Result:
+def read_for_run(
+    place: Place, texts: Texts, call: ChangeCall, should_stop: Callable[[], bool]
+) -> Result:
     """Read it; the result of the step.
 
     Raises:
+        Stopped: `should_stop` said so.
         InvalidRequest: what is asked for is not there, or nothing can be built here.
         ConditionError: a template cannot be decided.
     """
     folder = _folder(place, texts, call)
+    read = partial(read_change, timeout_s=_READ_S, should_stop=should_stop)
     if "validators" not in call and "seen" not in call:
-        return _ok(_before(folder))
+        return _ok(_before(folder, read))
     seen = texts.answers.evaluated(call["seen"]) if "seen" in call else {}
     if seen.get("folder"):
-        return _ok(_still_staged(folder, Path(seen["folder"]), seen))
+        return _ok(_still_staged(folder, seen, read, should_stop))
     both: list[str] = []
     if "since" in call:
         start = texts.answers.evaluated(call["since"])
-        change, both = _since(folder, start)
+        change, both = _since(folder, start, read)
         if start["base"] is None and change.base is not None:
             notes = (*change.notes, _FIRST)
             change = replace(
                 change, notes=notes, is_whole=False, is_rest_in_files=False
             )
     else:
-        change = read_change(folder, scope_of(call["scope"]), timeout_s=_READ_S)
+        change = read(folder, scope_of(call["scope"]))
     apart: Checkout | None = None
     why = ""
     if not seen and _is_elsewhere(change):
         try:
-            apart, change = _apart(place, folder, change, texts.run["run"], call)
+            apart_in = folder_of(place.state, texts.run["run"], _NAME)
+            apart, change = _apart(folder, apart_in, change, call, read, should_stop)
         except WorktreeRefused as exc:
             why = str(exc)
     looked_at = folder if apart is None else apart.folder
@@ -107,7 +116,7 @@ def read_for_run(place: Place, texts: Texts, call: ChangeCall) -> Result:
         written = [] if is_same else _written(seen, change, marks)
         return _ok({"isSame": is_same, "written": written})
     # What came and went meanwhile is in the commit, and not in the files.
-    if is_same and read_change(folder, timeout_s=_READ_S).is_empty:
+    if is_same and read(folder).is_empty:
         return _ok({"isSame": True})
     return {"how": "failed", "why": _OTHER, "output": None}
 
@@ -119,7 +128,12 @@ def _is_elsewhere(change: Change) -> bool:
 
 
 def _apart(
-    place: Place, folder: Path, change: Change, run: str, call: ChangeCall
+    folder: Path,
+    apart_in: Path,
+    change: Change,
+    call: ChangeCall,
+    read: _Read,
+    should_stop: Callable[[], bool],
 ) -> tuple[Checkout, Change]:
     """A checkout of what is staged, and the change as it is there.
 
@@ -131,12 +145,13 @@ def _apart(
     until_ms = int((time.time() + most_s + _MARGIN_S) * 1000)
     apart = check_out(
         folder,
-        folder_of(place.state, run, _NAME),
+        apart_in,
         index=change.scope.index,
         until_ms=until_ms,
+        should_stop=should_stop,
     )
     scope = replace(change.scope, index=None)
-    found = read_change(apart.folder, scope, timeout_s=_READ_S)
+    found = read(apart.folder, scope)
     return apart, replace(found, scope=change.scope)
 
 
@@ -147,24 +162,29 @@ def _told(apart: Checkout | None) -> dict[str, Any]:
     return {"folder": folder, "holds": apart.holds, "filtered": filtered}
 
 
-def _still_staged(project: Path, apart: Path, seen: dict[str, Any]) -> dict[str, Any]:
+def _still_staged(
+    project: Path, seen: dict[str, Any], read: _Read, should_stop: Callable[[], bool]
+) -> dict[str, Any]:
     """Whether a checkout is as it was made, and is what is staged; it is removed."""
+    apart = Path(seen["folder"])
     before = change_of(seen["change"])
     if not apart.is_dir():
         return {"isSame": False, "written": [f"{apart}, which is gone"]}
     scope = replace(before.scope, index=None)
-    found = read_change(apart, scope, timeout_s=_READ_S)
+    found = read(apart, scope)
     change = replace(found, scope=before.scope)
     marks = _marks(apart, change) if change.is_in_files else {}
     is_same = _is_same(seen, change, marks)
     written = [] if is_same else _written(seen, change, marks)
     try:
-        is_staged = state_of(project, index=before.scope.index) == seen["holds"]
+        index = before.scope.index
+        holds = state_of(project, index=index, should_stop=should_stop)
+        is_staged = holds == seen["holds"]
     except WorktreeRefused:
         is_staged = False
     # What cannot be removed now is swept later.
-    with suppress(WorktreeRefused):
-        drop(apart)
+    with suppress(WorktreeRefused, Stopped):
+        drop(apart, should_stop=should_stop)
     if is_same and not is_staged:
         written = [_STAGED]
     return {"isSame": is_same and is_staged, "written": written}
@@ -188,7 +208,7 @@ def _written(seen: dict[str, Any], change: Change, marks: dict[str, Any]) -> lis
     before = {each.name.hex(): each for each in change_of(seen["change"]).files}
     after = {each.name.hex(): each for each in change.files}
     return [
-        (after.get(name) or before[name]).path
+        (after.get(name) or before[name]).shown
         for name in sorted(before.keys() | after.keys(), key=bytes.fromhex)
         if (before.get(name), seen["marks"].get(name))
         != (after.get(name), marks.get(name))
@@ -205,43 +225,46 @@ def _folder(place: Place, texts: Texts, call: ChangeCall) -> Path:
     return check_folder(place, as_text(texts.answers.evaluated(call["folder"])))
 
 
-def _before(folder: Path) -> dict[str, Any]:
+def _before(folder: Path, read: _Read) -> dict[str, Any]:
     """What is not committed before the work begins."""
-    change = read_change(folder, timeout_s=_READ_S)
+    change = read(folder)
     if change.base is None and not change.is_whole:
         why = " ".join(change.notes)
         raise InvalidRequest(f"what is built could not be looked at. {why}")
     return {"base": change.base, "marks": _marks(folder, change)}
 
 
-def _marks(folder: Path, change: Change) -> dict[str, list[int] | None]:
+def _marks(folder: Path, change: Change) -> dict[str, list[int | str]]:
     """The mark of each file, by its name in hexadecimal."""
-    return {each.name.hex(): _mark(folder, each.name) for each in change.files}
+    return {each.name.hex(): _mark(folder, each) for each in change.files}
 
 
-def _mark(folder: Path, name: bytes) -> list[int] | None:
-    """What changes whenever a file is written; None if it is not there."""
-    facts = stat_at(folder, name)
+def _mark(folder: Path, file: ChangedFile) -> list[int | str]:
+    """What changes whenever a file is written, or something else is staged of it."""
+    facts = stat_at(folder, file.name)
     if facts is None:
-        return None
-    return [facts.st_ino, facts.st_size, facts.st_mtime_ns, facts.st_ctime_ns]
+        return [file.staged]
+    times = facts.st_mtime_ns, facts.st_ctime_ns
+    return [file.staged, facts.st_ino, facts.st_size, *times]
 
 
-def _since(folder: Path, start: dict[str, Any]) -> tuple[Change, list[str]]:
+def _since(
+    folder: Path, start: dict[str, Any], read: _Read
+) -> tuple[Change, list[str]]:
     """What has changed since the work began, and which files were changed before."""
     scope = Scope(base=start["base"] or "HEAD")
-    change = read_change(folder, scope, timeout_s=_READ_S)
+    change = read(folder, scope)
     marks = start["marks"]
     now = _marks(folder, change)
     same = {name for name in now if name in marks and marks[name] == now[name]}
     touched = [each for each in change.files if each.name.hex() not in same]
-    both = [each.path for each in touched if each.name.hex() in marks]
+    both = [each.shown for each in touched if each.name.hex() in marks]
     if not same or len(touched) > MAX_PATHS or change.more_files:
         return change, both
     if not touched:
         return replace(change, diff="", notes=(), files=(), is_whole=True), []
     names = tuple(os.fsdecode(each.name) for each in touched)
-    found = read_change(folder, replace(scope, paths=names), timeout_s=_READ_S)
+    found = read(folder, replace(scope, paths=names))
     # What is kept is JSON, which has no name that is not UTF-8.
     shown = tuple(each.path for each in touched)
     return replace(found, scope=replace(found.scope, paths=shown)), both

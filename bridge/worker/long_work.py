@@ -15,6 +15,7 @@ from bridge.engine.run_files import folder_of, read, read_details, read_plan
 from bridge.engine.run_ids import request_id
 from bridge.errors import BridgeError, StateUnavailable
 from bridge.policy.condition import ConditionError
+from bridge.process.run import Stopped
 from bridge.protocol.failure_codes import code_of
 from bridge.protocol.ids import RequestId
 from bridge.protocol.response import failed
@@ -180,12 +181,14 @@ def _result(
         if kind == "change":
             from bridge.worker.change_step import read_for_run
 
-            return read_for_run(store.place, texts, detail["change"])
+            return read_for_run(store.place, texts, detail["change"], should_stop)
         from bridge.worker.worktree_step import do_worktree
 
-        return do_worktree(store.place, texts, detail["worktree"])
+        return do_worktree(store.place, texts, detail["worktree"], should_stop)
     except StateUnavailable:
         raise
+    except Stopped:
+        return None
     except ConditionError as exc:
         return _error(exc.message)
     except (BridgeError, OSError, ValueError) as exc:

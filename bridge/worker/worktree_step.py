@@ -9,12 +9,13 @@ from __future__ import annotations
 import os
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from bridge import worktrees
 from bridge.errors import InvalidRequest
 from bridge.flow.filling import as_text
 from bridge.protocol.wording import quoted
+from bridge.worktrees.own_process import in_own_process
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -28,31 +29,56 @@ if TYPE_CHECKING:
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 
 
-def do_worktree(place: Place, texts: Texts, call: WorktreeCall) -> Result:
+def do_worktree(
+    place: Place, texts: Texts, call: WorktreeCall, should_stop: Callable[[], bool]
+) -> Result:
     """Do it, and say what it came to; done before, it comes to the same.
 
     A conflict fails with the files as its `conflict`, and what was to be merged as its
     `change`: that is work for an agent; what is refused is not.
 
     Raises:
-        WorktreeRefused: it cannot be done; nothing is lost.
-        InvalidRequest: an argument is not what it may be.
-        ConditionError: one cannot be decided.
+        Stopped: `should_stop` said so.
+        WorktreeRefused: it cannot be done, or an argument is not what it may be;
+            nothing is lost.
+        ConditionError: an argument cannot be decided.
     """
-    given = texts.mapping(call["arguments"])
-    found = _ACTIONS[call["action"]](place, texts, given)
+    done = in_own_process(
+        do_action,
+        should_stop=should_stop,
+        action=call["action"],
+        project=str(place.project),
+        state=str(place.state),
+        run=texts.run["root"],
+        given=texts.mapping(call["arguments"]),
+    )
+    return {"how": done["how"], "why": done["why"], "output": done["output"]}
+
+
+def do_action(
+    *, action: str, project: str, state: str, run: str, given: dict[str, Any]
+) -> dict[str, Any]:
+    """As `do_worktree`, in the process that does it."""
+    found = _ACTIONS[action](_Home(Path(project), Path(state), run), given)
     if isinstance(found, worktrees.Conflict):
         output = {"conflict": list(found.files), "change": found.change}
         return {"how": "failed", "why": str(found), "output": output}
     return {"how": "ok", "why": "", "output": found}
 
 
-def _branch(place: Place, _texts: Texts, _given: dict[str, Any]) -> dict[str, Any]:
-    return {"branch": worktrees.current_branch(Path(place.project))}
+class _Home(NamedTuple):
+    """Whose worktrees: those of a run, in the state of a project."""
+
+    project: Path
+    state: Path
+    run: str
 
 
-def _create(place: Place, texts: Texts, given: dict[str, Any]) -> dict[str, Any]:
-    run = texts.run["root"]
+def _branch(home: _Home, _given: dict[str, Any]) -> dict[str, Any]:
+    return {"branch": worktrees.current_branch(home.project)}
+
+
+def _create(home: _Home, given: dict[str, Any]) -> dict[str, Any]:
     # `#7` is a task's id.
     name = as_text(given.get("name")).lstrip("#")
     if not _NAME.fullmatch(name):
@@ -61,29 +87,27 @@ def _create(place: Place, texts: Texts, given: dict[str, Any]) -> dict[str, Any]
             f"{quoted(name)}"
         )
     made = worktrees.create(
-        Path(place.project),
-        f"hostbridge/{run}/{name}",
-        worktrees.folder_of(place.state, run, name),
+        home.project,
+        f"hostbridge/{home.run}/{name}",
+        worktrees.folder_of(home.state, home.run, name),
         base=as_text(given.get("base")) or "HEAD",
     )
     return {"folder": str(made.folder), "branch": made.branch, "base": made.base}
 
 
-def _status(place: Place, texts: Texts, given: dict[str, Any]) -> dict[str, Any]:
-    stands = worktrees.status(_found(place, texts, given))
+def _status(home: _Home, given: dict[str, Any]) -> dict[str, Any]:
+    stands = worktrees.status(_found(home, given))
     files = list(stands.changed)
     return {"changed": bool(files) or stands.differs, "files": files}
 
 
-def _commit(place: Place, texts: Texts, given: dict[str, Any]) -> dict[str, Any]:
+def _commit(home: _Home, given: dict[str, Any]) -> dict[str, Any]:
     message = as_text(given.get("message")) or "Work of a pipeline"
-    return {"commit": worktrees.commit(_found(place, texts, given), message)}
+    return {"commit": worktrees.commit(_found(home, given), message)}
 
 
-def _merge(
-    place: Place, texts: Texts, given: dict[str, Any]
-) -> dict[str, Any] | worktrees.Conflict:
-    worktree = _found(place, texts, given)
+def _merge(home: _Home, given: dict[str, Any]) -> dict[str, Any] | worktrees.Conflict:
+    worktree = _found(home, given)
     into = as_text(given.get("into")) or worktree.base
     if not worktrees.status(worktree).differs:
         return {"commit": None, "how": "nothing", "into": into}
@@ -98,27 +122,27 @@ def _merge(
     return {"commit": done.commit, "how": done.how, "into": into}
 
 
-def _remove(place: Place, texts: Texts, given: dict[str, Any]) -> dict[str, Any]:
-    folder = _folder(place, texts, given)
-    found = _known(place, texts, folder)
+def _remove(home: _Home, given: dict[str, Any]) -> dict[str, Any]:
+    folder = _folder(home, given)
+    found = _known(home, folder)
     if found is not None:
         worktrees.remove(found, discard=given.get("discard") is True)
     return {"folder": str(folder)}
 
 
-def _found(place: Place, texts: Texts, given: dict[str, Any]) -> Worktree:
-    folder = _folder(place, texts, given)
-    found = _known(place, texts, folder)
+def _found(home: _Home, given: dict[str, Any]) -> Worktree:
+    folder = _folder(home, given)
+    found = _known(home, folder)
     if found is None:
         raise worktrees.WorktreeGone(f"{folder}: there is no worktree of this run")
     return found
 
 
-def _known(place: Place, texts: Texts, folder: Path) -> Worktree | None:
+def _known(home: _Home, folder: Path) -> Worktree | None:
     """The worktree that a record names, which an agent beside it may have changed."""
     found = worktrees.find(folder)
-    wanted = f"hostbridge/{texts.run['root']}/{folder.name}"
-    project = Path(os.path.realpath(place.project))
+    wanted = f"hostbridge/{home.run}/{folder.name}"
+    project = Path(os.path.realpath(home.project))
     if found is not None and (found.project, found.branch) != (project, wanted):
         raise worktrees.WorktreeRefused(
             f"{folder}.json is not as this run has written it",
@@ -127,9 +151,9 @@ def _known(place: Place, texts: Texts, folder: Path) -> Worktree | None:
     return found
 
 
-def _folder(place: Place, texts: Texts, given: dict[str, Any]) -> Path:
+def _folder(home: _Home, given: dict[str, Any]) -> Path:
     """The folder that is meant: a path, or the name that it was made by."""
-    above = place.state / "worktrees" / texts.run["root"]
+    above = home.state / "worktrees" / home.run
     said = as_text(given.get("worktree")).lstrip("#")
     folder = Path(os.path.normpath(above / said))
     if not said or folder.parent != above:
@@ -141,7 +165,7 @@ def _folder(place: Place, texts: Texts, given: dict[str, Any]) -> Path:
 
 _ACTIONS: Mapping[
     str,
-    Callable[[Place, Texts, dict[str, Any]], dict[str, Any] | worktrees.Conflict],
+    Callable[[_Home, dict[str, Any]], dict[str, Any] | worktrees.Conflict],
 ] = {
     "branch": _branch,
     "create": _create,

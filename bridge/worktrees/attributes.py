@@ -16,6 +16,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from bridge.change.diffs import path_text
 from bridge.change.stored import Attributes, UnknownText, has_ident
 from bridge.store.plain_file import open_plain
 from bridge.worktrees.refused import WorktreeRefused
@@ -158,7 +159,7 @@ def driven(git: Git, paths: Iterable[str], *commits: CommitId) -> list[str]:
 
 def listed(paths: Iterable[str]) -> str:
     """Some paths for a message, and how many more there are."""
-    paths = list(paths)
+    paths = [path_text(os.fsencode(path)) for path in paths]
     more = len(paths) - MAX_NAMED
     shown = ", ".join(paths[:MAX_NAMED])
     return f"{shown} and {more:,} more" if more > 0 else shown

@@ -10,43 +10,38 @@ Files are written as git writes them, with links, modes and line ends; by a filt
 LFS) nothing is, and no `$Id$`: such a file has the text that the repository keeps.
 Submodules are empty folders. What git does not know, or ignores, is not there.
 
-All of it is done by a process of its own (`checkout_process.py`), which has a deadline:
-a pipe among git's files holds up a library that is no Python for ever.
+All of it is done by a process of its own (`own_process`), which has a deadline.
 """
 
 from __future__ import annotations
 
 import hashlib
-import json
 import os
-import sys
-import time
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from bridge.change.diffs import path_text
 from bridge.change.git_folder import Unreadable
 from bridge.change.repository import index_name
-from bridge.config import git_environment
-from bridge.errors import BridgeError, reason_of
-from bridge.process import run
+from bridge.errors import BridgeError
 from bridge.store.live_runs import is_marked
 from bridge.worktrees.attributes import treated, write_idents
 from bridge.worktrees.creation import linked_entry, refuse_place
 from bridge.worktrees.index_file import IndexCopy
+from bridge.worktrees.own_process import in_own_process
 from bridge.worktrees.refused import NoRepository, WorktreeRefused
 from bridge.worktrees.removal import remove_all, remove_tree
-from bridge.worktrees.repository import LIMIT_S, Git, bounded, open_tree, opened
+from bridge.worktrees.repository import Git, bounded, open_tree, opened
 from bridge.worktrees.work_tree import parts_of
 from bridge.worktrees.worktree import Worktree, find, forget, write
 
 if TYPE_CHECKING:
     from bridge.store.store import Store
 
-_SCRIPT = str(Path(__file__).with_name("checkout_process.py"))
-_MAX_BYTES = 1 << 24
-_EXTRA_S = 5.0
+# For each that is swept: somebody waits for what comes after it.
+_SWEEP_S = 30.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,38 +68,42 @@ def check_out(
     *,
     index: str | None,
     until_ms: int,
-    limit_s: float = LIMIT_S + _EXTRA_S,
+    **bounds: Any,
 ) -> Checkout:
     """Make a checkout of the index of `project`, or of the file in place of it.
 
-    What lies in `folder` of an earlier one is removed first.
+    What lies in `folder` of an earlier one is removed first. `bounds` are those of
+    `in_own_process`.
 
     Raises:
         WorktreeRefused: it cannot be made, or takes too long; what is left of it then
             is swept.
+        Stopped: it was to stop; so, too.
     """
-    given = {"project": str(project), "index": index, "until_ms": until_ms}
-    made = _in_a_process("make", limit_s, folder=str(folder), **given)
+    given = {"folder": str(folder), "index": index, "until_ms": until_ms}
+    made = in_own_process(make, project=str(project), **(given | bounds))
     return Checkout(folder, made["holds"], tuple(made["filtered"]))
 
 
-def state_of(project: Path, *, index: str | None) -> str:
+def state_of(project: Path, *, index: str | None, **bounds: Any) -> str:
     """A digest of what is staged, and of the commit that it is staged on.
 
     Raises:
         WorktreeRefused: it cannot be read.
+        Stopped: it was to stop.
     """
-    found: str = _in_a_process("look", project=str(project), index=index)["holds"]
-    return found
+    done = in_own_process(look, project=str(project), index=index, **bounds)
+    return str(done["holds"])
 
 
-def drop(folder: Path) -> None:
+def drop(folder: Path, **bounds: Any) -> None:
     """Remove a checkout; again, it does nothing.
 
     Raises:
         WorktreeRefused: it cannot be removed, or is no checkout.
+        Stopped: it was to stop.
     """
-    _in_a_process("drop", folder=str(folder))
+    in_own_process(remove, folder=str(folder), **bounds)
 
 
 def left_behind(store: Store) -> list[Worktree]:
@@ -126,59 +125,26 @@ def sweep(store: Store) -> int:
     gone = 0
     for each in left_behind(store):
         with suppress(WorktreeRefused):
-            drop(each.folder)
+            drop(each.folder, limit_s=_SWEEP_S)
             gone += 1
     return gone
-
-
-def _in_a_process(
-    what: str, limit_s: float = LIMIT_S + _EXTRA_S, **given: Any
-) -> dict[str, Any]:
-    """Have it done.
-
-    Raises:
-        WorktreeRefused: it could not be.
-    """
-    output = run.WholeOutput(_MAX_BYTES)
-    try:
-        ended = run.run(
-            # Without the project's modules, and without writing bytecode.
-            [sys.executable, "-EPB", _SCRIPT, what],
-            output,
-            stdin=json.dumps(given).encode("ascii"),
-            env=git_environment(),
-            folder=Path("/"),
-            deadline_s=time.monotonic() + limit_s,
-            should_stop=lambda: False,
-        )
-    except OSError as exc:
-        raise WorktreeRefused(
-            f"the process that checks out cannot be started: {reason_of(exc)}"
-        ) from None
-    if ended.how == "deadline":
-        raise WorktreeRefused(
-            f"git's files could not be read and written within {limit_s:.0f} s",
-            ways=("look for a pipe among them, or a drive that does not answer",),
-        )
-    try:
-        done: dict[str, Any] = json.loads(bytes(output.data))
-    except ValueError:
-        last = ended.stderr.strip().rpartition("\n")[2] or f"exit {ended.exit_code}"
-        done = {"refused": f"the checkout has failed: {last[:300]}", "ways": ()}
-    if "refused" in done:
-        raise WorktreeRefused(done["refused"], ways=tuple(done["ways"]))
-    return done
 
 
 # In the process
 
 
-@bounded
 def make(
-    project: Path, *, folder: str, index: str | None, until_ms: int
+    *, project: str, folder: str, index: str | None, until_ms: int
 ) -> dict[str, Any]:
     """As `check_out`; what its caller is told."""
-    place = Path(os.path.realpath(Path(folder).parent)) / Path(folder).name
+    return _make(Path(project), Path(folder), index, until_ms)
+
+
+@bounded
+def _make(
+    project: Path, folder: Path, index: str | None, until_ms: int
+) -> dict[str, Any]:
+    place = Path(os.path.realpath(folder.parent)) / folder.name
     with opened(project) as git:
         if (earlier := find(place)) is not None:
             remove_all(git, earlier)
@@ -197,9 +163,13 @@ def make(
     return {"holds": holds, "filtered": filtered}
 
 
-@bounded
-def look(project: Path, *, index: str | None) -> dict[str, Any]:
+def look(*, project: str, index: str | None) -> dict[str, Any]:
     """As `state_of`."""
+    return _look(Path(project), index)
+
+
+@bounded
+def _look(project: Path, index: str | None) -> dict[str, Any]:
     with opened(project) as git:
         return {"holds": _digest(git, _copy_of(git, index))}
 
@@ -275,7 +245,7 @@ def _write_files(
         strategy=how.FORCE | how.RECREATE_MISSING
     )
     raw = {*treated(tree, paths), *write_idents(tree, folder)}
-    return holds, [_shown(path) for path in paths if path in raw]
+    return holds, [path_text(os.fsencode(path)) for path in paths if path in raw]
 
 
 def _checked(copy: IndexCopy) -> list[str]:
@@ -299,7 +269,3 @@ def _digest(git: Git, copy: IndexCopy) -> str:
         entry = copy[path]
         digest.update(f"\0{entry}\0".encode() + os.fsencode(path))
     return digest.hexdigest()
-
-
-def _shown(path: str) -> str:
-    return os.fsencode(path).decode("utf-8", "backslashreplace")

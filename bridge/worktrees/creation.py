@@ -15,6 +15,7 @@ from __future__ import annotations
 import os
 import re
 from pathlib import Path
+from typing import Any
 
 from bridge.store.linked_worktree import find_linked
 from bridge.worktrees import refs
@@ -22,6 +23,7 @@ from bridge.worktrees.attributes import write_idents
 from bridge.worktrees.entries import entry_of
 from bridge.worktrees.git_locks import sync
 from bridge.worktrees.index_file import IndexCopy
+from bridge.worktrees.own_process import in_own_process
 from bridge.worktrees.refused import WorktreeGone, WorktreeRefused
 from bridge.worktrees.removal import remove_all
 from bridge.worktrees.repository import Git, bounded, open_tree, opened
@@ -29,6 +31,8 @@ from bridge.worktrees.worktree import Worktree, find, write
 
 _ODD = re.compile(r"[^A-Za-z0-9_-]+")
 _MAX_ENTRIES = 1000
+# Somebody waits for a run to begin.
+_LOOK_S = 30.0
 
 
 @bounded
@@ -68,15 +72,23 @@ def create(project: Path, branch: str, folder: Path, *, base: str = "HEAD") -> W
         return worktree.at("made")
 
 
-@bounded
 def check_usable(project: Path) -> None:
-    """Check that worktrees of a project could be made.
+    """Check that worktrees of a project could be made, by a process of its own.
 
     Raises:
-        NoRepository: there is none, or it has no commit.
-        RepositoryBusy: somebody else is changing the repository.
-        WorktreeRefused: it cannot be read.
+        WorktreeRefused: there is no repository, it has no commit, or it cannot be read.
     """
+    in_own_process(look_whether_usable, limit_s=_LOOK_S, project=str(project))
+
+
+def look_whether_usable(*, project: str) -> dict[str, Any]:
+    """As `check_usable`, in that process."""
+    _check_usable(Path(project))
+    return {}
+
+
+@bounded
+def _check_usable(project: Path) -> None:
     with opened(project) as git:
         refs.refuse_unborn(git)
 

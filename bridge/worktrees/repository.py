@@ -34,6 +34,7 @@ from bridge.store.directory import Folder, NotAPlainFile
 from bridge.store.linked_worktree import find_linked
 from bridge.store.lock import LockBusy, lock_in
 from bridge.worktrees.git_locks import GitLocks
+from bridge.worktrees.own_process import LIMIT_S
 from bridge.worktrees.refused import NoRepository, RepositoryBusy, WorktreeRefused
 from bridge.worktrees.worktree import Worktree
 
@@ -43,8 +44,7 @@ if TYPE_CHECKING:
 _First = TypeVar("_First", Path, Worktree)
 _Rest = ParamSpec("_Rest")
 _Result = TypeVar("_Result")
-# How long one call may take, and how long it waits for another of ours.
-LIMIT_S = 300.0
+# How long one call waits for another of ours.
 WAIT_S = 60.0
 _OURS = "hostbridge"
 _LEADING = ("worktrees", "logs", "logs/HEAD", "config", "config.worktree", "info")

@@ -49,7 +49,15 @@ def test_error_an_agent_that_a_route_does_not_know(world, name, route, message):
 
 @pytest.mark.parametrize(
     ("name", "is_own"),
-    [("general-purpose", False), ("Plan", True), ("x:y", True), ("reviewer", False)],
+    [
+        ("general-purpose", False),
+        ("Plan", True),
+        ("x:y", True),
+        ("reviewer", False),
+        ("x:y:z", True),
+        ("x:y\nz", False),
+        ("x:y\u2028z", False),
+    ],
 )
 def test_which_agents_are_the_clients_own(name, *, is_own):
     assert known_agents.is_clients_own(name) is is_own

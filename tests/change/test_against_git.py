@@ -57,7 +57,11 @@ def test_the_index_and_a_single_revision(repo):
     for words in ([], ["v1"], ["feature/x"], ["--", "folder"]):
         staged = read(repo, *words, staged=True)
         same(by_us(staged), by_git(repo, "--staged", *words))
-        same(by_us(read(repo, *words)), by_git(repo, *files_of(words)))
+        change = read(repo, *words)
+        apart = {each.path for each in change.files if each.staged}
+        assert apart <= {"a", "added"}
+        sides = by_us(change), by_git(repo, *files_of(words))
+        same(*({n: s[n] for n in s.keys() - apart} for s in sides))
     assert not read(repo, staged=True).is_in_files
     assert read(repo, "--", "folder", staged=True).is_empty
 

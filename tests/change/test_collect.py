@@ -5,10 +5,12 @@ import shutil
 import subprocess
 import time
 
+import pytest
 from changeworld import NOTHING, made, told
 from gitworld import git
 
 from bridge.change.collect import read_change
+from bridge.process.run import Stopped
 
 
 def test_no_change(project):
@@ -25,7 +27,12 @@ def test_staged_unstaged_new_and_deleted_files(project):
 
     diff, notes = told(project)
 
-    assert notes == ()
+    assert notes == (
+        (
+            "Staged otherwise than in the project, so that `git commit` takes something"
+            " else than `git commit -a`: src/a.py"
+        ),
+    )
     assert diff == (
         "diff --git a/b.txt b/b.txt\n"
         "deleted file mode 100644\n"
@@ -43,6 +50,15 @@ def test_staged_unstaged_new_and_deleted_files(project):
         " three\n"
         "+four\n"
         "\\ No newline at end of file\n"
+        "As it is staged, not as it is in the project:\n"
+        "diff --git a/src/a.py b/src/a.py\n"
+        "--- a/src/a.py\n"
+        "+++ b/src/a.py\n"
+        "@@ -1,3 +1,3 @@\n"
+        " one\n"
+        "-two\n"
+        "+2\n"
+        " three\n"
         "diff --git a/new.py b/new.py\n"
         "new file mode 100644\n"
         "--- /dev/null\n"
@@ -50,6 +66,17 @@ def test_staged_unstaged_new_and_deleted_files(project):
         "@@ -0,0 +1 @@\n"
         "+x = 1"
     )
+
+
+def test_a_reader_that_waits_is_stopped_with_its_run(project):
+    (project / ".git/config").unlink()
+    os.mkfifo(project / ".git/config")
+    began = time.monotonic()
+
+    with pytest.raises(Stopped):
+        read_change(project, should_stop=lambda: time.monotonic() > began + 0.5)
+
+    assert time.monotonic() - began < 30
 
 
 def test_git_takes_it_for_a_patch(project):

@@ -353,6 +353,7 @@ UNSURE = {
     ),
     "gone": ((), "git may not obey .gitattributes, which is only in the index"),
     "own": ((), "git may not obey OWN, which has a line that is too long"),
+    "tree": ((), "git may not obey .gitattributes, since attr.tree names others"),
 }
 
 
@@ -376,6 +377,8 @@ def test_a_file_of_which_git_may_store_something_else(staged, what):
         own.write_text(LONG)
     if what == "gone":
         file.unlink()
+    if what == "tree":
+        staged.git("config", "attr.tree", "HEAD")
     staged.write("a", text)
 
     change = read_change(staged.folder)

@@ -234,7 +234,7 @@ def world(tmp_path):
 
 
 @settings(
-    max_examples=examples(150),
+    max_examples=examples(1500),
     deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture],
 )

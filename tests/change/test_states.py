@@ -99,12 +99,14 @@ def test_an_index_in_whatever_form(repo, prepare, when):
     same(by_us(staged), by_git(repo, "--staged"))
 
 
-def test_no_index(repo):
-    """As after `git clone --no-checkout`: git takes all for deleted; so far none is."""
+@pytest.mark.parametrize("kind", ["uncommitted", "staged"])
+def test_no_index(repo, kind):
+    """As after `git clone --no-checkout`: `git commit` would delete every file."""
     (repo.folder / ".git/index").unlink()
     repo.write("a", "two\n")
 
-    assert seen_by_us(repo.folder) == {"a"}
+    assert seen_by_us(repo.folder, Scope(kind)) == set(repo.files())
+    assert seen_by_git(repo) == set(repo.files())
 
 
 def test_a_worktree_of_a_bare_repository(repo, tmp_path):

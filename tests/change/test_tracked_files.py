@@ -1,6 +1,8 @@
 """Tracked files: nothing that git would commit is taken for unchanged."""
 
+import itertools
 import os
+import re
 import shutil
 import time
 
@@ -11,6 +13,8 @@ from bridge.change.change import Change
 from bridge.change.collect import read_change
 from bridge.change.comparison import MAX_NAMED
 from bridge.change.scope import parse_scope
+from bridge.validation.complexity import assess
+from bridge.worktrees.attributes import listed
 
 pytestmark = pytest.mark.slow
 
@@ -45,9 +49,48 @@ def test_a_removed_file_that_is_still_there_is_a_change_of_it(repo):
 
     assert "+evil" in change.diff
     assert [(f.path, f.is_deleted) for f in change.files] == [("a", False)]
-    assert change.notes == (
-        "Left out, git was told to forget it, and it is still there: a",
-    )
+    assert "-two" in change.diff.partition(STAGED)[2]
+    assert change.is_whole
+
+
+STAGED = "As it is staged, not as it is in the project:\n"
+
+
+def blocks(diff: str) -> set[str]:
+    """The diffs of single files, without the ids of their texts."""
+    text = re.sub(r"^index .*\n", "", diff.replace(STAGED, ""), flags=re.M)
+    return {each.rstrip("\n") for each in text.split("diff --git ")[1:]}
+
+
+def test_all_that_a_commit_could_take_is_shown(repo):
+    """By `git commit`, and by `git add -A` before it: both, and nothing else."""
+    texts = (None, "one\n", "two\n", "three\n")
+    states = {"-".join(map(str, each)).replace("\n", ""): each
+              for each in itertools.product(texts, repeat=3)}  # fmt: skip
+    for place in range(3):
+        for name, state in states.items():
+            text = state[place]
+            if text is not None:
+                repo.write(name, text)
+            else:
+                (repo.folder / name).unlink(missing_ok=True)
+        if place < 2:
+            repo.git("add", "-A")
+        if place == 0:
+            repo.git("commit", "-qm", "all")
+
+    change = read(repo)
+
+    apart = {name for name, (head, index, file) in states.items()
+             if index not in (head, file)}  # fmt: skip
+    by_commit = blocks(repo.git("diff", "--cached", "--no-renames"))
+    repo.git("add", "-A")
+    by_all = blocks(repo.git("diff", "--cached", "--no-renames"))
+    assert blocks(change.diff) == by_commit | by_all
+    assert {each.path for each in change.files if each.staged} == apart
+    assert change.aside.startswith("Staged otherwise than in the project, so that")
+    assert change.is_whole
+    assert change.is_in_files
 
 
 def test_a_removed_file_that_is_ignored_now_is_deleted(repo):
@@ -190,3 +233,28 @@ def test_a_submodule_that_cannot_be_read_is_named(with_submodule, tmp_path):
 
     assert change.notes == ("Left out, a submodule that is not read: sub",)
     assert not change.is_whole
+
+
+def test_a_name_is_one_line_that_can_be_read_wherever_it_is_told(repo):
+    """Some programs end a line at U+2028; others turn the words round at U+202E."""
+    signs = ("\u2028", "\u2029", "\x85", "\u202e", "\x1b", "\n", "\u200b", "\xa0")
+    for sign in signs:
+        repo.write(f"a{sign}b.py", "x\n")
+        (repo.folder / f"a{sign}b.bin").write_bytes(b"\0")
+
+    repo.write(".gitattributes", "*.enc working-tree-encoding=x\u2028y\n")
+    repo.write("x.enc", "x\n")
+    repo.write("d\u2028/.gitattributes", "x" * 2048)
+    repo.write("d\u2028/x", "x\n")
+
+    change = read(repo)
+
+    assessed = assess(change)
+    names = listed([f"a{sign}b.py" for sign in signs])
+    lines = [*change.notes, *assessed.reasons, *assessed.parsable, names]
+    assert len(assessed.parsable) == len(signs)
+    assert [each for each in lines if not each.isprintable()] == []
+    told = [each for each in change.diff.split("\n") if each[:1] != "+"]
+    assert [each for each in told if not each.isprintable()] == []
+    (repo.folder / ".git/HEAD").write_text("ref: x\u2028y\nz\n")
+    assert read(repo).notes[0].endswith(r" leads to x\u2028y\nz")

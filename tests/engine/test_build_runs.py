@@ -185,6 +185,22 @@ def test_a_file_that_was_changed_before_is_looked_at_once_it_is_touched(world):
     assert "+3" in shown
 
 
+def test_what_a_builder_stages_is_looked_at_though_it_writes_no_such_file(world):
+    """`git commit` would take it."""
+    world.repository.write("folder/b", "mine\n")
+    run = world.build()
+    world.repository.write("a", "evil\n")
+    text_id = world.repository.git("hash-object", "-w", "a").strip()
+    entry = f"100644,{text_id},folder/b"
+    world.repository.git("update-index", "--cacheinfo", entry)
+
+    world.built(run)
+
+    shown = world.waiting()["validator-logic"].context["change"]
+    assert "+evil" in shown
+    assert "+2" in shown
+
+
 def test_without_a_repository_nothing_is_built(world, tmp_path):
     (world.store.place.project / ".git").rename(tmp_path / "gone")
 

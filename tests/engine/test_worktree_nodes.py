@@ -1,5 +1,6 @@
 """Worktrees of a pipeline: made, committed, merged and removed, each once."""
 
+import os
 import shlex
 import shutil
 from pathlib import Path
@@ -11,6 +12,7 @@ from gitworld import git
 from bridge.api.bridge import Bridge
 from bridge.api.project_status import overview
 from bridge.engine import by_hand
+from bridge.worker.long_work import LongWork
 from bridge.worktrees.leftovers import free, leftovers
 
 pytestmark = pytest.mark.slow
@@ -180,6 +182,33 @@ def test_error_what_the_person_has_changed_meanwhile(world):
 
     assert "would overwrite what is not committed: file" in ended["why"]
     assert (project / "file").read_text() == "one\nmine"
+
+
+def test_a_pipe_among_gits_files_holds_no_run_beyond_its_end(world):
+    """libgit2 opens it and waits, and with it the whole process that it is in."""
+    waited = set()
+    for name in (
+        "config", "HEAD", "index", "packed-refs", "shallow", "info/exclude",
+        "info/attributes", "commondir", "../.gitattributes",
+    ):  # fmt: skip
+        clone = worktree("create", name="one")
+        run = world.begin(pipeline(clone=clone, c=worktree("commit", worktree=FOLDER)))
+        world.do_all(run, until="c")
+        file = Path(world.store.place.project, ".git", name)
+        kept = file.read_bytes() if file.exists() else None
+        file.unlink(missing_ok=True)
+        file.parent.mkdir(exist_ok=True)
+        os.mkfifo(file)
+
+        with LongWork(world.store, world.settings) as work:
+            work.take(world.long)
+            if not work.wait(1.0):
+                waited.add(name)
+
+        file.unlink()
+        if kept is not None:
+            file.write_bytes(kept)
+    assert waited == {"config", "shallow", "info/exclude", "info/attributes"}
 
 
 DEV = program("python3", "-c", WRITE, "2", cwd=FOLDER)

@@ -92,3 +92,30 @@ def test_branches_in_a_table_count_for_commands(world):
     world.write(".git/reftable/tables.list", "two\n")
 
     assert world.is_asked_again(RUNS)
+
+
+def test_whatever_git_would_tell_counts_for_commands(world, tmp_path):
+    """Of a merge that is not finished, its logs, its settings, other worktrees."""
+    repo = Repository(world.project)
+    repo.git("config", "extensions.worktreeConfig", "true")
+    repo.git("checkout", "-qb", "other")
+    repo.git("commit", "-q", "--allow-empty", "-m", "other")
+    repo.git("checkout", "-q", "main")
+    world.answer(RUNS)
+    assert not world.is_asked_again(RUNS)
+    for words in (
+        ("merge", "-q", "--no-commit", "--no-ff", "-s", "ours", "other"),
+        ("config", "--worktree", "user.name", "B"),
+        ("reflog", "expire", "--expire=now", "refs/heads/main"),
+        ("reflog", "delete", "HEAD@{0}"),
+        ("worktree", "add", "-q", "--detach", str(tmp_path / "w")),
+        ("bisect", "start"),
+        ("merge", "--abort"),
+    ):
+        repo.git(*words)
+        assert world.is_asked_again(RUNS), words
+        assert not world.is_asked_again(RUNS), words
+    for name in ("info/attributes", "info/grafts", "shallow", "FETCH_HEAD", "hooks/x",
+                 "sequencer/todo"):  # fmt: skip
+        world.write(f".git/{name}", "x\n")
+        assert world.is_asked_again(RUNS), name

@@ -77,6 +77,8 @@ MODELS = [
     ("openai:mistral", True, False),
     ("openai:", False, False),
     ("haikuu", False, False),
+    ("openai:a\nb", False, False),
+    ("a\u2028.gguf", False, False),
 ]
 
 

@@ -32,3 +32,4 @@ def test_a_line_is_one_line():
 def test_a_clean_text_keeps_its_lines():
     assert clean("a\n\tb\x00\u202e\xa0c", 10) == "a\n\tb\xa0c"
     assert clean("ab\ncd", 4) == "ab\n…"
+    assert clean("a\u2028b\u2029c", 10) == "a b c"

@@ -164,7 +164,7 @@ WRONG = {
     "no such agent": (own("spawn_agent", agent="reviewr", prompt="Look."), "reviewr"),
     "a name": (
         own("start_agent", agent=":<x>", prompt="Look."),
-        "agent_type: string should match pattern",
+        "no agent is named ':<x>'",
     ),
     "a prompt": (
         own("start_agent", agent="some:one", prompt=LONG),
