@@ -241,7 +241,10 @@ SURPRISE = ("core.repositoryformatversion", "1"), ("extensions.surprise", "yes")
 OTHERS = [
     (begun_anew(), "the project is no git repository. What to do: git init, and a"),
     (begun_anew("-q"), "has no commit yet. What to do: git add and git commit first"),
-    (bare, "is a bare repository, without a work tree. What to do: work in a clone"),
+    (
+        bare,
+        "is a bare repository, without a work tree. What to do: work in a worktree of it: git",
+    ),
     (configured(("core.bare", "true")), "is a bare repository"),
     (
         configured(("core.worktree", "/tmp")),
@@ -249,7 +252,7 @@ OTHERS = [
     ),
     (
         begun_anew("-q", "--object-format=sha256"),
-        "app: unknown object format 'sha256'. What to do: work in a clone",
+        "app: unknown object format 'sha256'. What to do: work in a worktree of it: git",
     ),
     (borrows, "borrows from another repository, which is not read"),
     (configured(*SURPRISE), "work in a clone without it"),
