@@ -6,7 +6,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from bridge.cli.exit_codes import Exit
-from bridge.cli.output import complain, say, say_json, visible
+from bridge.cli.output import complain, prose, say, say_json, visible
 from bridge.cli.screen import Styled, screen_of, wrapped
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ def _lines(flow: KnownFlow, width: int | None) -> Iterator[Line]:
     for each in flow.head.params:
         default = "required" if each.default is None else f"default: {each.default}"
         name = f"--param {each.name}=…"
-        told.append(visible(f"{name} {each.description} ({default})"))
+        told.append(prose(f"{name} {each.description} ({default})"))
     for line in told:
         yield from wrapped(_FURTHER + line, width, below=_FURTHER * 2)
 

@@ -7,7 +7,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from bridge.cli.exit_codes import Exit
-from bridge.cli.output import complain, say, say_json, visible
+from bridge.cli.output import complain, prose, say, say_json, visible
 from bridge.cli.screen import Styled, cut, screen_of, wrapped
 from bridge.flow.drawing import bare
 from bridge.protocol.names import OF_TASK
@@ -74,7 +74,7 @@ def _lines(
         is_wanted = each.get("required")
         default = "required" if is_wanted else f"default: {_short(each.get('default'))}"
         about = f"{each['description']} " if each.get("description") else ""
-        told.append(visible(f"{option} {name}=… {about}({default})"))
+        told.append(prose(f"{option} {name}=… {about}({default})"))
     for line in told:
         yield from wrapped(_FURTHER + line, width, below=_FURTHER * 2)
 
