@@ -119,10 +119,9 @@ def test_a_worktree_of_a_bare_repository(repo, tmp_path):
 
     assert seen_by_us(tree) == seen_by_git(repo, cwd=tree)
     for place, named in ((bare, bare), (tmp_path, bare), (tmp_path / "inside",) * 2):
-        assert read_change(place).notes == (
-            f"The change could not be read: {named} is a bare repository, without a "
-            f"work tree. What to do: work in a worktree of it: git -C {named} worktree add FOLDER",
-        )
+        (note,) = read_change(place).notes
+        assert f"could not be read: {named} is a bare repository, without a" in note
+        assert note.endswith(f"a worktree of it: git -C {named} worktree add FOLDER")
 
 
 @pytest.mark.parametrize("has_commits", [True, False])

@@ -31,7 +31,7 @@ steps:
     ids=lambda words: words[0],
 )
 def test_lines_of_a_text_are_lines_further_in(project, words, second):
-    """As an escape (`\\u000a`) nobody reads them; at the margin they pose as ours."""
+    """As an escape nobody reads them; at the margin they pose as ours."""
     project.write("flows/f.flow", FLOW, own=True)
     project.write("workflows/p.yaml", PIPELINE, own=True)
     project.write("agents/x.yaml", BROKEN, own=True)

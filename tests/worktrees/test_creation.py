@@ -241,10 +241,7 @@ SURPRISE = ("core.repositoryformatversion", "1"), ("extensions.surprise", "yes")
 OTHERS = [
     (begun_anew(), "the project is no git repository. What to do: git init, and a"),
     (begun_anew("-q"), "has no commit yet. What to do: git add and git commit first"),
-    (
-        bare,
-        "is a bare repository, without a work tree. What to do: work in a worktree of it: git",
-    ),
+    (bare, "is a bare repository, without a work tree. What to do: work in a worktree"),
     (configured(("core.bare", "true")), "is a bare repository"),
     (
         configured(("core.worktree", "/tmp")),
@@ -252,7 +249,7 @@ OTHERS = [
     ),
     (
         begun_anew("-q", "--object-format=sha256"),
-        "app: unknown object format 'sha256'. What to do: work in a worktree of it: git",
+        "app: unknown object format 'sha256'. What to do: work in a clone",
     ),
     (borrows, "borrows from another repository, which is not read"),
     (configured(*SURPRISE), "work in a clone without it"),
