@@ -127,3 +127,28 @@ def test_check_names_workflows_that_are_not_there(project):
         f"{file}:4: warning: workflows.patch.file: there is no workflow "
         "'release-patch' yet\n1 looked at: 0 errors, 1 warning\n"
     )
+
+
+MARKDOWN = "---\nname: deep\ndescription: d\n---\nx\n"
+
+
+@pytest.mark.parametrize(
+    ("command", "file", "text"),
+    [
+        ("agents", "agents/mine/deep.yaml", "name: deep\n"),
+        ("agents check", "agents/mine/deep.md", MARKDOWN),
+        ("flow list", "flows/mine/deep.flow", "researcher\n"),
+        ("workflow list", "workflows/mine/more/deep.yaml", "name: deep\n"),
+    ],
+)
+def test_files_in_sub_folders_are_said_to_be_unread(project, command, file, text):
+    """Nobody wants an agent that is not there for no reason that is told."""
+    project.write(file, text, own=True)
+    project.write("agents/mine/README.md", "# No agent\n", own=True)
+    project.write("agents/mine/data.yaml", "of: an agent\n", own=True)
+
+    ran = project.run(*command.split())
+
+    folder = project.bridge.settings.home / file.partition("/")[0]
+    said = "sub-folders are not read: 1 file in it would have to be in"
+    assert f"{folder}/mine: {said} {folder}\n" in ran.err
