@@ -62,7 +62,7 @@ def test_check_finds_a_model_where_a_run_finds_it(project, layer):
 def test_check_names_a_schema_that_no_model_can_be_held_to(project, routes, code, mark):
     """Where nobody else could answer it is an error, before anything is asked."""
     needs.local_model()
-    odd = "{not: {type: string}}"
+    odd = "{type: string, pattern: '(?=a)b'}"
     schema = f"output_schema: {{type: object, properties: {{a: {odd}}}}}\n"
     file = define(project, "a.yaml", f"name: a\nroutes: {routes}\n{schema}")
 
@@ -78,7 +78,7 @@ def test_check_names_the_line_of_a_tools_parameters(project, tool):
     """Once, also where it is the form of the answer."""
     needs.local_model()
     forms = ["{type: object, additionalProperties: false}"] * 2
-    odd = "properties: {a: {not: {type: string}}}"
+    odd = "properties: {a: {type: string, pattern: '(?=a)b'}}"
     forms[tool] = f"{{type: object, additionalProperties: false, {odd}}}"
     file = define(
         project,
