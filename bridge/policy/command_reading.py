@@ -63,10 +63,11 @@ class Reading:
 
     def assigned(self, words: Sequence[str]) -> None:
         """Note what variables hold that other programs start: `PAGER=x git log`."""
-        found = [(word, hook[2]) for word in words if (hook := _HOOKS.match(word))]
-        self.opaque += [
-            (text.replace(UNKNOWN, ""), True, written([word])) for word, text in found
-        ]
+        for word in words:
+            if hook := _HOOKS.match(word):
+                # `BASH_ENV=<(echo pytest)`: what stands in the expansion.
+                text = raw_of(word) if UNKNOWN in word else hook[2]
+                self.opaque.append((_values(text), True, written([word])))
 
     def runs(self, names: Sequence[str]) -> Any:
         """True, False or MAY: whether one of these programs is started.

@@ -132,7 +132,8 @@ class Walk:
         elif kind == "variable_assignment":
             value = word(node.children[-1], self.source)
             name = text_of(node.children[0], self.source)
-            self.reader.found.assigned([f"{name}={value}"])
+            said = value.raw if UNKNOWN in value else value
+            self.reader.found.assigned([f"{name}={said}"])
             self.reader.found.loose.append(value.raw)
         elif kind == "for_statement":
             words = node.children_by_field_name("value")
@@ -162,9 +163,7 @@ class Walk:
         if node.type == "pipeline":
             # What it prints is the text of another one.
             self.reader.found.loose += [
-                word(one, self.source).raw
-                for one in node.children[:-1]
-                if one.type in {"command", "redirected_statement"}
+                word(one, self.source).raw for one in node.children[:-1] if one.is_named
             ]
         for child in node.children:
             its = inner

@@ -122,8 +122,10 @@ class _Reader:
                 self.found.opaque.append((origin, False, origin))
                 # `find . -name pytest -exec {} ';'`
                 self.found.loose += [outermost] if outermost != origin else []
-            elif name == "set" or (name in _READING and stdin):
-                self.found.loose.append(f"{origin} {stdin or ''}")
+            elif name == "set" or words[:2] == ["printf", "-v"]:
+                self.found.loose.append(origin)
+            elif name in _READING and stdin:
+                self.found.loose.append(f"{origin} {stdin}")
             (self.found.started if is_sure else self.found.perhaps).append(words)
             self.found.assigned(words[1:])
             if " " in words[0]:

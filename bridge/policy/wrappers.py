@@ -137,7 +137,10 @@ def unwrap(words: Words) -> list[Started]:
     if name in {"coproc", "function"} and rest[1:2] == ["{"]:
         return [Argv(rest[1:])]
     if name == "alias":
-        return [Script(one.partition("=")[2]) for one in rest if "=" in one]
+        values = [one.partition("=")[2] for one in rest if "=" in one]
+        # Its name gets more words, on a later line.
+        later = [Argv([*text.split(), UNKNOWN]) for text in values if text.strip()]
+        return [*map(Script, values), *later]
     return [*_code(name, rest), *_by_table(name, rest)]
 
 
@@ -145,11 +148,13 @@ def _code(name: str, rest: Words) -> list[Started]:
     """The arguments that are code, and code that comes in."""
     is_code = _STARTS.get(name)
     found: list[Started] = [Opaque(word) for word in rest if is_code and is_code(word)]
-    reads = name in _RECIPES and any(
-        word in _FROM_STDIN or (word in _STDIN and _FILE_OPTION.fullmatch(before))
-        for before, word in pairwise(["", *rest])
-    )
-    return [*found, Foreign([])] if reads else found
+    for before, word in pairwise(["", *rest]) if name in _RECIPES else ():
+        is_file = _FILE_OPTION.fullmatch(before)
+        if word in _FROM_STDIN or (word in _STDIN and is_file):
+            return [*found, Foreign([])]
+        if is_file and _is_process(word):
+            found.append(Opaque(raw_of(word)))
+    return found
 
 
 def _by_table(name: str, rest: Words) -> list[Started]:
@@ -276,9 +281,18 @@ def _scripts(wrapper: Wrapper, rest: Words) -> list[Started]:
         return [Script(one) for one in rest]
     if wrapper is WRAPPERS["parallel"]:
         ends = [at for at, one in enumerate(rest) if one.startswith(":::")]
+        given = rest[ends[0] :] if ends else [UNKNOWN]
+        given = [each for each in given if not each.startswith(":::")]
         rest = rest[: ends[0]] if ends else rest
-        # Without a command, each argument is one.
-        return [Script(" ".join(rest))] if rest else [Opaque(None)]
+        if not rest:
+            # Without a command, each argument is one.
+            return [Opaque(None)]
+        has_mark = any("{}" in word for word in rest)
+        each = [
+            Argv(_replaced(rest, "{}", one) if has_mark else [*rest, one])
+            for one in given
+        ]
+        return [Script(" ".join(rest)), *each]
     return [Script(" ".join(rest))]
 
 
@@ -381,5 +395,5 @@ def _xargs(words: Words) -> list[Started]:
     ]
 
 
-def _replaced(words: Words, mark: str) -> Words:
-    return [word.replace(mark, UNKNOWN) if mark in word else word for word in words]
+def _replaced(words: Words, mark: str, by: str = UNKNOWN) -> Words:
+    return [word.replace(mark, by) if mark in word else word for word in words]
