@@ -186,7 +186,7 @@ def _values(text: str) -> str:
 def _stands_among(words: Sequence[str], wanted: Sequence[str]) -> bool:
     """Whether a name begins somewhere among the arguments of a program."""
     return any(
-        is_call_of(words[at : at + _MOST_WORDS], wanted)
+        is_call_of(words[at : at + _MOST_WORDS], wanted) is not False
         if program(word) == wanted[0] or word == wanted[0]
         else _TEXT.search(word) and holds(word, wanted)
         for at, word in enumerate(words)

@@ -139,7 +139,7 @@ def unwrap(words: Words) -> list[Started]:
     if name == "alias":
         values = [one.partition("=")[2] for one in rest if "=" in one]
         # Its name gets more words, on a later line.
-        later = [Argv([*text.split(), UNKNOWN]) for text in values if text.strip()]
+        later = [Foreign([*text.split(), UNKNOWN]) for text in values]
         return [*map(Script, values), *later]
     return [*_code(name, rest), *_by_table(name, rest)]
 
