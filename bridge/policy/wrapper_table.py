@@ -216,7 +216,7 @@ ELSEWHERE = frozenset({
     "kubectl exec", "kubectl run", "gcloud compute ssh", "vagrant ssh", "nix run",
     "deno eval", "bun exec", "yarn workspace", "cargo watch", "cargo exec", "mix run",
     "flatpak run", "ip netns exec", "meson devenv", "gh codespace ssh", "corepack",
-    "heroku run", "gh alias set", "glab alias set",
+    "deno run", "heroku run", "gh alias set", "glab alias set",
 })  # fmt: skip
 # What these start by an option: its value, or what follows.
 OPTIONS = {
