@@ -30,10 +30,10 @@ def refused(text: str) -> Fact:
     return "failed", f"{_REFUSED}: {said}" if has_reason else _REFUSED
 
 
-def to_fail(arguments: Any) -> Fact:
-    """How a step `fail` ends, with the message that it is given."""
+def why_failed(arguments: Any) -> str:
+    """Why a step `fail` has failed: the message that it is given."""
     said = arguments.get("message") if isinstance(arguments, dict) else arguments
-    return "error", as_text(said) or "it was to"
+    return as_text(said) or "it was to"
 
 
 def is_persons(why: str) -> bool:

@@ -8,7 +8,7 @@ from bridge.engine.agent_report import fact_in
 from bridge.engine.answers import Answers
 from bridge.engine.asks import Texts
 from bridge.engine.by_hand import takes_words, unclear
-from bridge.engine.facts import called_failed, refused, to_fail
+from bridge.engine.facts import called_failed, refused, why_failed
 from bridge.engine.link import link
 from bridge.engine.run_ids import child_id, request_id
 from bridge.engine.step import Step
@@ -174,7 +174,7 @@ class Rehearsal:
             return "ok", ""
         if kind == "tool" and self._who(node) == "fail":
             tool = self.details["details"][node]["tool"]
-            return to_fail(self._known.evaluated(tool["arguments"]))
+            return "error", why_failed(self._known.evaluated(tool["arguments"]))
         if kind == "approval" and not isinstance(answer, dict | None):
             return self._consent(node, answer)
         report = answer if isinstance(answer, dict) else {}

@@ -7,7 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from bridge.engine import marks
-from bridge.engine.facts import to_fail
+from bridge.engine.facts import why_failed
 from bridge.engine.results import Result, put_result
 from bridge.engine.run_ids import STARTED
 from bridge.errors import InvalidRequest
@@ -54,8 +54,7 @@ def call_tool(caller: CallingRun, asked: str, node: str) -> None:
     name, is_durable = tool["name"], True
     result: Result = {"how": "ok", "why": "", "output": arguments}
     if name == "fail":
-        how, why = to_fail(arguments)
-        result = {"how": how, "why": why, "output": None}
+        result = {"how": "error", "why": why_failed(arguments), "output": None}
     elif name in BUILD_TOOLS:
         from bridge.engine.build_tools import TOOLS, Calling
 
