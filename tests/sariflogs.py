@@ -33,7 +33,7 @@ def schema_check() -> Any:
 
 def run_of(validation: Validation) -> dict[str, Any]:
     """The one run of the log, which fits the schema."""
-    log = sarif_of(validation, version="1.2.3", project="/p")
+    log = sarif_of(validation, version="1.2.3")
     log = json.loads(json.dumps(log))
     assert [each.message for each in schema_check().iter_errors(log)] == []
     (run,) = log["runs"]

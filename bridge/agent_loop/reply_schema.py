@@ -13,7 +13,7 @@ from bridge.agent_loop.tool import object_schema
 from bridge.policy.tool_names import SUBMIT
 from bridge.protocol.agent_output import ANSWER_SCHEMA
 from bridge.protocol.embedded_json import Invalid, find_json
-from bridge.protocol.keywords import as_uri, subschemas
+from bridge.protocol.keywords import as_uri, subschemas, with_numeric_bounds
 
 _SUMMARY_CHARS = 500
 
@@ -21,7 +21,9 @@ _SUMMARY_CHARS = 500
 # allows more.
 _CHECKED = frozenset(
     {"uniqueItems", "contains", "minContains", "maxContains"}
-    | {"propertyNames", "dependentRequired", "$schema", "$id"}
+    | {"propertyNames", "dependentRequired", "dependentSchemas", "dependencies"}
+    | {"not", "if", "then", "else", "unevaluatedProperties", "unevaluatedItems"}
+    | {"$schema", "$id"}
 )
 # The formats that decoding can enforce.
 # Source: llguidance, docs/json_schema.md, "Supported keys".
@@ -35,7 +37,7 @@ NAMED = ("properties", "patternProperties", "$defs", "definitions")
 HOLDING = ("items", "additionalProperties", "anyOf", "oneOf", "allOf", "prefixItems")
 # With these, one part of a schema decides about properties that another part names.
 _ENTANGLED = frozenset(
-    {"allOf", "not", "if", "dependentSchemas", "$dynamicRef"}
+    {"allOf", "not", "if", "dependentSchemas", "dependencies", "$dynamicRef"}
     | {"patternProperties", "propertyNames", "unevaluatedProperties"}
 )
 _ELSEWHERE = frozenset({"anyOf", "oneOf", "$ref"})
@@ -145,6 +147,7 @@ def narrowed(schema: dict[str, Any], policy: ModelPolicy = LARGE) -> dict[str, A
     describe one value, objects stay open and limits are loose: an object closed to the
     keys of one part could not satisfy the others.
     """
+    schema = with_numeric_bounds(schema)
     is_joined = any(_joins(part) for _, part in subschemas(schema))
     narrow: dict[str, Any] = _narrowed(
         schema, _LOOSE if is_joined else policy, closes=not is_joined
@@ -193,11 +196,6 @@ def _enforced(part: dict[str, Any]) -> dict[str, Any]:
         new.pop("format", None)
     if "$ref" in new:
         new["$ref"] = as_uri(str(new["$ref"]))
-    for limit in ("minimum", "maximum"):
-        exclusive = f"exclusiveM{limit[1:]}"
-        # In draft 4 it stands beside the limit.
-        if isinstance(new.get(exclusive), bool) and new.pop(exclusive) and limit in new:
-            new[exclusive] = new.pop(limit)
     return new
 
 

@@ -25,7 +25,7 @@ from contextlib import ExitStack
 from typing import Any, Self
 
 from bridge.agent_loop.tool import ToolResult
-from bridge.errors import ExtraMissing
+from bridge.agents.sandbox import open_sandbox
 
 MAX_SECONDS = 10.0
 MAX_MEMORY_BYTES = 128 * 1024 * 1024
@@ -45,7 +45,7 @@ class Sandbox:
 
     def __init__(self) -> None:
         self._stack = ExitStack()
-        self._pool: Any = None
+        self._open: tuple[Any, Any] | None = None
 
     def __enter__(self) -> Self:
         return self
@@ -68,12 +68,11 @@ class Sandbox:
         when its definition was read and trusted; the file is not read again.
 
         Raises:
-            ExtraMissing: pydantic-monty is not installed.
+            ExtraMissing: as `open_sandbox`.
         """
-        try:
-            import pydantic_monty as monty
-        except ImportError:
-            raise ExtraMissing("local", "pydantic-monty", needed_for=script) from None
+        if self._open is None:
+            self._open = self._stack.enter_context(open_sandbox(script))
+        monty, workers = self._open
         limits = monty.ResourceLimits(
             max_feed_duration_secs=max(0.01, min(seconds, MAX_SECONDS)),
             max_memory=MAX_MEMORY_BYTES,
@@ -82,9 +81,7 @@ class Sandbox:
         )
         printed = monty.CollectString(max_bytes=MAX_PRINTED_BYTES)
         try:
-            with self._workers(monty).checkout(
-                script_name=script, limits=limits
-            ) as session:
+            with workers.checkout(script_name=script, limits=limits) as session:
                 value = session.feed_run(
                     code,
                     inputs=dict(inputs),
@@ -101,11 +98,6 @@ class Sandbox:
             text = f"error: the result of the script: {exc}"
             return ToolResult(text, ok=False, is_crash=True)
         return ToolResult(text[:_MAX_RESULT])
-
-    def _workers(self, monty: Any) -> Any:
-        if self._pool is None:
-            self._pool = self._stack.enter_context(monty.Monty(max_processes=1))
-        return self._pool
 
 
 def _traceback(exc: Any, script: str) -> str:

@@ -34,6 +34,15 @@ class Unreadable(Exception):
         self.why = why
 
 
+def place_in(folder: Path, file: Path) -> Path | None:
+    """Where in a folder a file lies, whatever links lead there; None if elsewhere."""
+    for each in (file, Path(os.path.realpath(file))):
+        is_there = folder.is_dir() and each.parent.is_dir()
+        if is_there and os.path.samefile(each.parent, folder):
+            return folder / each.name
+    return None
+
+
 def read_bytes(path: Path, *, follow_links: bool = True) -> bytes:
     """The bytes of a plain file.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterable, Iterator
 from typing import TYPE_CHECKING
 
@@ -9,8 +10,11 @@ from bridge.policy.grant_description import is_wide, what_it_lets
 from bridge.policy.permissions import Rule, command_specs, is_about, parse_rule
 from bridge.policy.tool_names import on_host
 
+# What agents are often to run. Words of English, such as make, are not among them.
+_CHECKS = ("pytest", "ruff", "mypy", "npm", "cargo", "eslint", "tox", "tsc")
+
 if TYPE_CHECKING:
-    from bridge.agents.definition import AgentFields
+    from bridge.agents.definition import AgentFields, Definition
     from bridge.agents.diagnostic import Place
     from bridge.agents.yaml_source import Tree
 
@@ -35,7 +39,7 @@ def lint(agent: AgentFields, tree: Tree, routes: Collection[str]) -> None:
         why := _why_no_command(agent, tools, blocked)
     ):
         tree.warn(("require_verified_evidence",), why)
-    elif why := why_bash_is_idle(tools, blocked, agent.allow, routes):
+    elif why := why_bash_is_idle(tools, blocked, agent.allow, routes, words_of(agent)):
         tree.warn(("mode" if agent.tools is None else "tools",), why)
 
 
@@ -44,21 +48,30 @@ def why_bash_is_idle(
     blocked: Collection[str],
     allow: Iterable[str],
     routes: Collection[str],
+    words: str,
 ) -> str | None:
     """Why the agent can hardly run a command; None if it can, or need not.
 
-    Tools have the client's names. An agent with every tool is expected to run commands
-    if it is a process of its own, where nobody can approve a call.
+    Its own `words` tell which grants it may need. Tools have the client's names. An
+    agent with every tool is expected to run commands if it is a process of its own,
+    where nobody can approve a call.
     """
     is_named = tools is not None and "Bash" in tools
     is_expected = is_named or (tools is None and tuple(routes) == ("claude",))
     if not is_expected or "Bash" in blocked or command_specs(allow):
         return None
+    named = [each for each in _CHECKS if re.search(rf"\b{each}\b", words)]
+    grants = ", ".join(f'"Bash({each} *)"' for each in named or _CHECKS[:1])
     return (
         "no rule in `allow` grants a command, and nobody can approve one: only "
         "commands that just look, or that your own settings allow, will run. Grant "
-        'what it needs, such as allow: ["Bash(pytest *)"]'
+        f"what it needs, such as allow: [{grants}]"
     )
+
+
+def words_of(agent: AgentFields | Definition) -> str:
+    """What an agent is for, in its own words."""
+    return f"{agent.description} {agent.prompt or ''}"
 
 
 def lint_script_grants(allow: Iterable[str], tree: Tree) -> None:

@@ -72,6 +72,13 @@ def render_request(definition: Definition, request: Request) -> Rendered:
     return Rendered(definition.system_prompt, prompt)
 
 
+def needs_task(definition: Definition) -> bool:
+    """Whether nothing says what to do until a task does."""
+    written = [definition.node_context, definition.prompt]
+    named = {name for each in written if each for name in names_in(each)}
+    return definition.prompt is None or "task" in named
+
+
 def prompt_of(definition: Definition, request: Request) -> str:
     """The prompt as it was rendered when the definition was applied.
 

@@ -9,6 +9,7 @@ that may define it.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from types import MappingProxyType
@@ -115,8 +116,9 @@ class Registry:
         winners: dict[str, Loaded] = {}
         for folder in self._folders(ALL_LAYERS):
             here: dict[str, Loaded] = {}
-            for file in folder.files():
-                loaded = load(file, folder.layer, home=self.home)
+            for listed in folder.files():
+                owner, file = self._owned(folder, listed)
+                loaded = load(file, owner.layer, home=self.home)
                 twin = here.setdefault(loaded.name, loaded)
                 if twin is not loaded and not folder.is_clients:
                     message = f"{twin.file} also defines {loaded.name!r}, and wins"
@@ -127,9 +129,9 @@ class Registry:
                 found.append(
                     Entry(
                         loaded,
-                        is_trusted=not folder.is_projects or trust.covers(loaded),
+                        is_trusted=not owner.is_projects or trust.covers(loaded),
                         hidden_by=None if winner is loaded else winner.file,
-                        changes=trust.changes_in(loaded) if folder.is_projects else (),
+                        changes=trust.changes_in(loaded) if owner.is_projects else (),
                     )
                 )
         order = {layer: at for at, layer in enumerate(reversed(ALL_LAYERS))}
@@ -181,6 +183,16 @@ class Registry:
                 return folder.layer
         return "user"
 
+    def _owned(self, folder: LayerFolder, file: Path) -> tuple[LayerFolder, Path]:
+        """A file, and whose it is: one of the project's is that by any link."""
+        real = Path(os.path.realpath(file))
+        for layer in OF_PROJECT if not folder.is_projects else ():
+            below = os.path.realpath(self.folders[layer])
+            if real.is_relative_to(below):
+                own = self.folders[layer]
+                return LayerFolder(layer, own), own / real.relative_to(below)
+        return folder, file
+
     def _folders(self, layers: Iterable[Layer]) -> list[LayerFolder]:
         """The folders of these layers, the highest first."""
         return [LayerFolder(layer, self.folders[layer]) for layer in layers][::-1]
@@ -188,6 +200,7 @@ class Registry:
     def _look(self, folder: LayerFolder, file: Path, name: str) -> Definition | None:
         """The definition in a file, if it has this name and may be used."""
         data: bytes | None
+        folder, file = self._owned(folder, file)
         try:
             data = read_bytes(file, follow_links=not folder.is_projects)
         except Unreadable:

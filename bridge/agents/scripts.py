@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from bridge.agents.diagnostic import Diagnostic
+from bridge.agents.sandbox import open_sandbox
 from bridge.agents.script_needs import FUNCTIONS, needs, refusals
-from bridge.errors import ExtraMissing
 
 # The sandbox parses the whole script, then stops at this unknown name to ask for its
 # value. It gets none, so nothing after it runs.
@@ -31,15 +31,11 @@ def check_scripts(
     `scripts` maps each file to its text, `variables` to the names it has.
 
     Raises:
-        ExtraMissing: pydantic-monty is not installed.
+        ExtraMissing: as `open_sandbox`.
     """
     if not scripts:
         return
-    try:
-        import pydantic_monty as monty
-    except ImportError:
-        raise ExtraMissing("local", "pydantic-monty") from None
-    with monty.Monty(max_processes=1) as workers:
+    with open_sandbox() as (monty, workers):
         for path, code in scripts.items():
             try:
                 with workers.checkout(script_name=path.name) as session:

@@ -48,7 +48,7 @@ class Bridge(ProjectRuns):
     @overload
     def ask(
         self,
-        prompt: str,
+        prompt: str = ...,
         agent: str = ...,
         *,
         schema: None = None,
@@ -58,7 +58,7 @@ class Bridge(ProjectRuns):
     @overload
     def ask(
         self,
-        prompt: str,
+        prompt: str = ...,
         agent: str = ...,
         *,
         schema: dict[str, Any],
@@ -69,7 +69,7 @@ class Bridge(ProjectRuns):
     @overload
     def ask(
         self,
-        prompt: str,
+        prompt: str = ...,
         agent: str = ...,
         *,
         schema: type[T],
@@ -79,7 +79,7 @@ class Bridge(ProjectRuns):
     @overload
     def ask(
         self,
-        prompt: str,
+        prompt: str = ...,
         agent: str = ...,
         *,
         schema: TypeForm[T],
@@ -88,13 +88,16 @@ class Bridge(ProjectRuns):
 
     def ask(
         self,
-        prompt: str,
+        prompt: str = "",
         agent: str = "general-purpose",
         *,
         schema: object = None,
         **options: Unpack[AskOptions],
     ) -> Result[Any]:
         """Ask an agent and wait for its answer; `AskOptions` explains the options.
+
+        The prompt may be left out where the agent has all that it needs: of a task
+        (`task_id`), or of a definition whose template has no `{{ task }}`.
 
         `schema` is the form of the answer, and the type of `Result.parsed`: a pydantic
         model or another type that pydantic can check (a dataclass, a TypedDict,
@@ -126,7 +129,7 @@ class Bridge(ProjectRuns):
 
     def submit(
         self,
-        prompt: str,
+        prompt: str = "",
         agent: str = "general-purpose",
         *,
         schema: TypeForm[Any] | Json = None,

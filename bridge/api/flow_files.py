@@ -8,13 +8,12 @@ built in
 from __future__ import annotations
 
 import hashlib
-import os
 import re
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from bridge.agents.files import Unreadable, read_bytes
+from bridge.agents.files import Unreadable, place_in, read_bytes
 from bridge.agents.trust import Trust
 from bridge.errors import BridgeError, InvalidRequest, NotTrusted
 from bridge.flow.checks import Surroundings, check_flow
@@ -145,16 +144,15 @@ class Flows:
                 yield replace(known, problem=str(error))
 
     def _text(self, file: Path) -> str:
-        folder = self.project / OF_PROJECT
+        # However one comes there: a project may bring a link instead of a folder.
+        own = place_in(self.project / OF_PROJECT, file)
+        file = own or file
         is_given = self.for_model and file.parent not in self.folders[1:]
         text = _text_inside(self.project, file) if is_given else text_of(file)
-        # However one comes there: a project may bring a link instead of a folder.
-        if folder.is_dir() and os.path.samefile(file.parent, folder):
-            file = folder / file.name
-            # What was trusted is what is parsed: the file is read once.
-            if not self.trust.admits(file, text.encode()):
-                is_changed = self.trust.knows(file)
-                raise NotTrusted(file.stem, file, is_changed=is_changed, what="flow")
+        # What was trusted is what is parsed: the file is read once.
+        if own is not None and not self.trust.admits(own, text.encode()):
+            is_changed = self.trust.knows(own)
+            raise NotTrusted(own.stem, own, is_changed=is_changed, what="flow")
         return text
 
     def compiled(

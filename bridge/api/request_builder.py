@@ -35,6 +35,8 @@ if TYPE_CHECKING:
     from bridge.host.calling_agent import Asking
 
 _MAX_REQUESTER = 60
+# For an agent whose definition says all that there is to do.
+_BEGIN = "Begin."
 # Options that are no fields of a request, or are fields of another form.
 _OTHERWISE = ("route", "request_id", "context", "context_from")
 # If we were started as one of these, our parent is the program that asks.
@@ -66,8 +68,6 @@ def draft(
         DepthExceeded: too many agents stand above it.
     """
     check(prompt=prompt, agent=agent)
-    if not prompt.strip():
-        prompt = _prompt_of_task(store, options.get("task_id"))
     fields = _given(options, store.place.project)
     if options.get("continues") is not None:
         from bridge.api.follow_up import filled_from
@@ -75,6 +75,8 @@ def draft(
         agent, fields = filled_from(store, agent, fields, options)
     agents = Agents.open(settings, store.place.project)
     definition = agents.find(agent)
+    if not prompt.strip():
+        prompt = _prompt_without(store, definition, options)
     timeout_s = options.get("timeout_s")
     fields["answer_schema"] = _checked_schema(schema) or fields.get("answer_schema")
     fields["timeout"] = None if timeout_s is None else _milliseconds(timeout_s)
@@ -202,17 +204,25 @@ def _check_workflow(
         compiled(settings, project, wanted)
 
 
-def _prompt_of_task(store: Store, task_id: str | None) -> str:
-    """What a task says, for an agent that is told nothing else.
+def _prompt_without(
+    store: Store, definition: Definition | None, options: Mapping[str, Any]
+) -> str:
+    """What an agent is asked that is told nothing: its task, or to do as it is written.
 
     Raises:
-        InvalidRequest: no task is named; or there is no such task.
+        InvalidRequest: no task is named, or there is no such task; and the agent needs
+            to be told something.
     """
-    if task_id is None:
-        raise InvalidRequest("the prompt is empty")
-    from bridge.tasks.task_prompt import prompt_of
+    if (task_id := options.get("task_id")) is not None:
+        from bridge.tasks.task_prompt import prompt_of
 
-    return prompt_of(store, task_id)
+        return prompt_of(store, task_id)
+    if options.get("continues") is None and definition is not None:
+        from bridge.agents.prompt import needs_task
+
+        if not needs_task(definition):
+            return _BEGIN
+    raise InvalidRequest("the prompt is empty")
 
 
 def _default_requester() -> str:

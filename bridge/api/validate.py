@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from bridge.agents.known_agents import Agents
 from bridge.api.options import checked
 from bridge.api.validators import digests_of, find_validators
+from bridge.change.git_folder import no_repository
 from bridge.change.scope import Scope, parse_scope
 from bridge.config import git_of_caller
 from bridge.errors import InvalidRequest
@@ -151,9 +152,10 @@ def _refuse_without_repository(project: Path, scope: Scope) -> None:
     named = scope.paths and scope.kind in ("uncommitted", "files")
     is_there = scope.undecided is None or os.path.lexists(project / scope.paths[0])
     if not named or scope.base != "HEAD" or not is_there:
+        none = no_repository(project)
         raise InvalidRequest(
-            "no git repository here, so nothing tells what has changed",
-            ways=("name files: hostbridge validate PATH",),
+            f"{none}, so nothing tells what has changed",
+            ways=(*none.ways, "name files: hostbridge validate PATH"),
         )
 
 

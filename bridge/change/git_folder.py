@@ -31,13 +31,14 @@ _GITDIR = b"gitdir: "
 _PARTS = ("HEAD", "index", "objects", "refs", "packed-refs", "shallow")
 # Without such a head git takes no folder for that of a repository.
 _HEAD = re.compile(rb"ref:\s*refs/|[0-9a-f]{40}")
+_BARE = re.compile(rb"^\s*bare\s*=\s*true\s*$", re.M | re.I)
 _WORKTREE = re.compile(rb"^\s*worktree\s*=\s*(.+?)\s*$", re.M)
 
 
 class Unreadable(Exception):
     """There is no repository that may be read; `str()` says why, `ways` what helps."""
 
-    def __init__(self, why: str, *, ways: tuple[str, ...] = ()) -> None:
+    def __init__(self, why: str, ways: tuple[str, ...] = ()) -> None:
         # It may have words of the repository in it.
         super().__init__(escaped(why))
         self.ways = ways
@@ -86,7 +87,7 @@ def _folders(project: Path) -> tuple[Path, Path]:
     try:
         kind = git.lstat().st_mode
     except OSError:
-        raise NoRepository("the project is no git repository") from None
+        raise no_repository(project) from None
     if stat.S_ISDIR(kind):
         # For git, too, a folder without it is no repository.
         if not os.path.lexists(git / "HEAD"):
@@ -103,12 +104,33 @@ def _folders(project: Path) -> tuple[Path, Path]:
             return folder, common
         if common == folder and _knows(folder, project):
             return folder, folder
+        if common == folder and _BARE.search(read_small(folder / "config")):
+            raise Unreadable(*_bare(folder))
     raise Unreadable(
         f"{git} names {folder}, which does not know this folder",
         ways=(
             in_shell("git", "-C", project, "status"),
             in_shell("git", "-C", project, "worktree", "repair"),
         ),
+    )
+
+
+def no_repository(project: Path) -> NoRepository:
+    """That a project without `.git` has none: it may be a git folder itself."""
+    if all(os.path.exists(project / name) for name in ("HEAD", "objects", "refs")):
+        return NoRepository(*_bare(project))
+    return NoRepository("the project is no git repository")
+
+
+def _bare(place: Path) -> tuple[str, tuple[str, ...]]:
+    """That a repository is bare, and what helps."""
+    tree, clone = (
+        in_shell("git", "-C", place, "worktree", "add"),
+        in_shell("git", "clone", place),
+    )
+    return f"{place} is a bare repository, without a work tree", (
+        f"work in a worktree of it: {tree} FOLDER",
+        f"work in a clone of it: {clone} FOLDER",
     )
 
 
@@ -263,10 +285,7 @@ def open_repository(tree: Path, *, with_env: bool = False) -> pygit2.Repository:
     """
     repo = open_git(tree, with_env=with_env)
     if repo.workdir is None:
-        raise Unreadable(
-            f"{tree} is a bare repository, without a work tree",
-            ways=("work in a clone of it: git clone",),
-        )
+        raise Unreadable(*_bare(tree))
     if not _is_same(repo.workdir, tree):
         raise Unreadable(
             f"the repository of {tree} is configured to work in {repo.workdir}",

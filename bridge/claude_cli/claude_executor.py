@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import orjson
 
-from bridge.agents.lint import why_bash_is_idle
+from bridge.agents.lint import why_bash_is_idle, words_of
 from bridge.claude_cli.command import (
     command_line,
     prompt_of,
@@ -230,6 +230,7 @@ def _idle(definition: Definition) -> str | None:
         on_host(definition.blocked_tools),
         definition.allow,
         definition.routes,
+        words_of(definition),
     )
     return why and f"agent {definition.name!r}: {why}"
 

@@ -12,7 +12,7 @@ from bridge.agents.known_agents import BUILT_IN, CLIENT_ROUTES, Agents
 from bridge.agents.plugin_agents import plugin_agents
 from bridge.agents.registry import Entry, Registry
 from bridge.api.bridge import Bridge
-from bridge.cli.definition_text import entry_value
+from bridge.cli.definition_text import entry_value, problem_lines
 from bridge.cli.output import counted, visible
 from bridge.cli.screen import Line, Style, Styled, wrapped
 from bridge.cli.table import Column, table
@@ -125,7 +125,7 @@ def _defined(entry: Entry, used: Mapping[str, Entry]) -> Listed:
         routes,
         words,
         entry_value(entry),
-        tuple(map(str, loaded.problems)),
+        tuple(line for each in loaded.problems for line in problem_lines(each)),
         style,
     )
 
@@ -172,7 +172,7 @@ def list_lines(agents: list[Listed], width: int | None) -> Iterator[Line]:
     if problems:
         yield ""
         for problem in problems:
-            yield from wrapped(visible(problem), width, whole_words=True)
+            yield from wrapped(problem, width, whole_words=True)
     if any(each.words.startswith("not trusted") for each in agents if each.style):
         yield ""
         way_out = "not trusted: does nothing until you agree, with: hostbridge trust"

@@ -32,6 +32,7 @@ from bridge.cli.agents_promote import CONFLICTS, promote
 from bridge.cli.agents_promote import LAYERS as PROMOTED_TO
 from bridge.cli.definition_text import entry_text, entry_value
 from bridge.cli.exit_codes import Exit
+from bridge.cli.nested_files import complain_of_nested_agents
 from bridge.cli.options import AS_JSON, option, switch
 from bridge.cli.output import say, say_json, say_result
 from bridge.cli.screen import folded, screen_of
@@ -118,6 +119,7 @@ def _list(registry: Registry, settings: Settings, options: Namespace) -> int:
             say_json(each.value)
     else:
         say(*list_lines(agents, screen_of(sys.stdout).width))
+    complain_of_nested_agents(registry)
     levels = {p["level"] for each in agents for p in each.value["problems"]}
     return Exit.FAILED if "error" in levels else Exit.OK
 

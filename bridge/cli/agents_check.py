@@ -11,6 +11,7 @@ from bridge.agents.known_agents import Agents
 from bridge.agents.load import Loaded, load
 from bridge.cli.definition_text import problem_lines, problem_value
 from bridge.cli.exit_codes import Exit
+from bridge.cli.nested_files import complain_of_nested_agents
 from bridge.cli.output import counted, say, say_result, visible
 from bridge.cli.schema_limits import shape_problems
 from bridge.errors import InvalidRequest
@@ -30,6 +31,7 @@ def check(registry: Registry, settings: Settings, options: Namespace) -> int:
     """Say what is wrong with the definitions; the exit code."""
     if options.which is None:
         found = [entry.loaded for entry in Agents(registry).entries()]
+        complain_of_nested_agents(registry)
     else:
         whole = Agents(registry).whole
         found = [

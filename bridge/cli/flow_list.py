@@ -6,8 +6,10 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from bridge.cli.exit_codes import Exit
-from bridge.cli.output import complain, say, say_json, visible
+from bridge.cli.nested_files import complain_of_nested
+from bridge.cli.output import complain, prose, say, say_json, visible
 from bridge.cli.screen import Styled, screen_of, wrapped
+from bridge.flow.library import SUFFIX
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -28,6 +30,7 @@ def list_flows(flows: Flows, options: Namespace) -> int:
             say_json(_value(each))
         else:
             say(*_lines(each, width))
+    complain_of_nested(flows.folders, {SUFFIX})
     if not all(each.trusted for each in known):
         complain("what is not trusted runs only after: hostbridge trust")
     return Exit.FAILED if any(each.problem for each in known) else Exit.OK
@@ -42,7 +45,7 @@ def _lines(flow: KnownFlow, width: int | None) -> Iterator[Line]:
     for each in flow.head.params:
         default = "required" if each.default is None else f"default: {each.default}"
         name = f"--param {each.name}=…"
-        told.append(visible(f"{name} {each.description} ({default})"))
+        told.append(prose(f"{name} {each.description} ({default})"))
     for line in told:
         yield from wrapped(_FURTHER + line, width, below=_FURTHER * 2)
 

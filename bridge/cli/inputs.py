@@ -34,7 +34,8 @@ _EXAMPLE = '"Which modules lack tests?"'
 def agent_and_prompt(bridge: Bridge, options: Namespace) -> tuple[str, str]:
     """Agent and prompt from one or two words; a prompt of `-` is read from stdin.
 
-    With the id of a task an agent is enough: the prompt is empty then.
+    With the id of a task an agent is enough, as is one whose template needs no task:
+    the prompt is empty then.
 
     Raises:
         InvalidRequest: there is no prompt, it is not UTF-8, or it lacks quotes.
@@ -46,8 +47,9 @@ def agent_and_prompt(bridge: Bridge, options: Namespace) -> tuple[str, str]:
         return (*words, GENERAL)[0], ""
     if options.task_id is not None:
         _refuse_unknown_agent(bridge, words, options)
-    if len(words) == 1:
-        _refuse_agent_alone(bridge, words[0], prog)
+    if len(words) == 1 and _is_agent(bridge, words):
+        _check_agent_alone(bridge, words[0], prog)
+        return words[0], ""
     agent, prompt = [GENERAL, *words][-2:] if words else (GENERAL, None)
     text = read_words(None, "the prompt") if prompt == "-" else whole(prompt or "")
     if text.strip():
@@ -79,8 +81,12 @@ def _refuse_unknown_agent(bridge: Bridge, words: list[str], options: Namespace) 
     )
 
 
-def _refuse_agent_alone(bridge: Bridge, word: str, prog: str) -> None:
-    if _is_agent(bridge, [word]):
+def _check_agent_alone(bridge: Bridge, word: str, prog: str) -> None:
+    from bridge.agents.prompt import needs_task
+
+    agents = known_agents.Agents.open(bridge.settings, bridge.store.place.project)
+    definition = agents.find(word)
+    if definition is None or needs_task(definition):
         raise InvalidRequest(
             f"{word!r} is an agent, and there is no prompt; try: {prog} {word} "
             f"{_EXAMPLE} (to ask about that word alone: {prog} {GENERAL} {word})"

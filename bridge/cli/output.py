@@ -64,6 +64,15 @@ def visible(text: str, *, kept: str = "") -> str:
     return text.translate({ord(char): _escape(char) for char in hidden})
 
 
+def prose(words: str, below: str = "    ") -> str:
+    """Words of a person or an agent: lines after the first begin with `below`.
+
+    So they cannot pose as lines of ours. What is a name in one of ours is shown by
+    `visible`, in which a line break is no more than a character.
+    """
+    return visible(words.strip(), kept="\n\t").replace("\n", f"\n{below}")
+
+
 def _escape(char: str) -> str:
     code = ord(char)
     return f"\\u{code:04x}" if code < 1 << 16 else f"\\U{code:08x}"

@@ -29,6 +29,8 @@ from bridge.protocol.question import (
 from bridge.store.questions import FOLDER, reply_file
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from bridge.api.bridge import Bridge
     from bridge.cli.progress import Progress
     from bridge.protocol.question import Question
@@ -144,8 +146,10 @@ def question_lines(question: Question) -> list[str]:
     """A question as it is shown: its words, and what can be chosen, or the form."""
     lines = indented(visible(question.words, kept="\n")).splitlines()
     choices = choices_of(question.form)
+    are_numbered = _are_numbered(choices)
     for number, value in enumerate(choices, 1):
-        lines.append(f"    {number:>3}  {visible(_text(value))}")
+        mark = number if are_numbered else "-"
+        lines.append(f"    {mark:>3}  {visible(_text(value))}")
     if not choices and _kind(question.form) == "JSON":
         form = json_text(question.form)
         cut = form[:_FORM_CHARS] + ("…" if form[_FORM_CHARS:] else "")
@@ -154,7 +158,9 @@ def question_lines(question: Question) -> list[str]:
 
 
 def chosen(form: dict[str, Any], typed: str) -> Any:
-    """The reply that was typed: a value, or the number of a choice that is none.
+    """The reply that was typed: a value, or the number of a choice.
+
+    Where a value is itself a number of the list, no number is one: it is the value.
 
     Raises:
         ValueError: it is no reply in this form.
@@ -164,7 +170,8 @@ def chosen(form: dict[str, Any], typed: str) -> Any:
     try:
         return value_of(form, typed)
     except ValueError:
-        if not (typed.isdecimal() and 0 < int(typed) <= len(choices)):
+        is_number = typed.isdecimal() and 0 < int(typed) <= len(choices)
+        if not (is_number and _are_numbered(choices)):
             raise
     value = choices[int(typed) - 1]
     if problem := problem_of_reply(form, value):
@@ -173,11 +180,18 @@ def chosen(form: dict[str, Any], typed: str) -> Any:
 
 
 def _kind(form: dict[str, Any]) -> str:
-    if choices_of(form):
-        return "a number of the list, or the value"
+    if choices := choices_of(form):
+        is_either = _are_numbered(choices)
+        return "a number of the list, or the value" if is_either else "one of the list"
     if is_yes_or_no(form):
         return "yes or no"
     return "text" if form.get("type") == "string" else "JSON"
+
+
+def _are_numbered(choices: Sequence[Any]) -> bool:
+    """Whether choices can be told by their numbers: no value is such a number."""
+    numbers = {str(number) for number in range(1, len(choices) + 1)}
+    return numbers.isdisjoint(_text(value).strip() for value in choices)
 
 
 def _text(value: Any) -> str:

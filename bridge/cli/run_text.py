@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from bridge.api import compiled_runs
 from bridge.api.flow_result import result_of
 from bridge.api.run_steps import Try, steps_of
-from bridge.cli.output import counted, indented, span, visible
+from bridge.cli.output import counted, indented, prose, span, visible
 from bridge.cli.screen import Styled, cut
 from bridge.cli.table import Column, table
 from bridge.engine.view import asked_of, question, resume_command
@@ -64,7 +64,7 @@ def run_lines(
         f"  {took}, {counted(asked_of(run), 'agent')} asked",
     )
     if run["why"]:
-        yield f"    {run['why']}"
+        yield f"    {prose(run['why'])}"
     for file in changed_files(bridge, seen):
         yield f"    {CHANGED.format(file=file)}"
     only_open = is_live and len(seen.plan["nodes"]) > _MOST_SHOWN
@@ -121,7 +121,7 @@ def waits_for_you(bridge: Bridge, run_id: str, node: str) -> str:
 def stands(run: Run) -> str:
     """How a run that has stopped stands, and why, in a line."""
     how = "failed" if run["status"] == "failed" else f"is {run['status']}"
-    return f"run {run['run']} {how}" + (f": {run['why']}" if run["why"] else "")
+    return f"run {run['run']} {how}" + (f": {prose(run['why'])}" if run["why"] else "")
 
 
 def ways_out(run: Run) -> Iterator[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from bridge.cli.output import ago, visible
+from bridge.cli.output import ago, prose, visible
 from bridge.cli.screen import Line, Style, Styled, wrapped
 from bridge.cli.table import Column, table
 from bridge.tasks.claims import describe
@@ -96,7 +96,7 @@ def task_lines(
     }
     for name, value in facts.items():
         if value:
-            line = f"{name:<11} {visible(value)}"
+            line = f"{name:<11} {prose(value)}"
             yield from wrapped(line, width, "  ", below=_FURTHER, whole_words=True)
     for name, text in (
         ("description", task.description),

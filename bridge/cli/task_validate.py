@@ -8,7 +8,7 @@ from bridge.api.task_holder import person_here
 from bridge.api.task_validation import Validation
 from bridge.cli.exit_codes import Exit
 from bridge.cli.interrupts import Interrupts
-from bridge.cli.output import say, say_json, visible
+from bridge.cli.output import prose, say, say_json
 from bridge.cli.progress import Progress
 from bridge.protocol.plain_types import camel_case
 from bridge.tasks.validation import VALIDATOR
@@ -46,9 +46,9 @@ def _lines(found: dict[str, Any]) -> list[str]:
     """The verdict, and what was found."""
     ref, turn, most = found["task_id"], found["iteration"], found["max_iterations"]
     lines = [f"{ref} {found['state']} (look {turn} of {most})"]
-    lines += [f"  {visible(found['void'])}"] if found["void"] else []
+    lines += [f"  {prose(found['void'])}"] if found["void"] else []
     if found["state"] != "passed":
-        lines += [f"  - {visible(each)}" for each in found["feedback"]]
+        lines += [f"  - {prose(each)}" for each in found["feedback"]]
     return lines
 
 

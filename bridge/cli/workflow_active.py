@@ -10,6 +10,7 @@ from bridge.cli.inputs import read_pairs
 from bridge.cli.output import (
     ago,
     json_text,
+    prose,
     say,
     say_json,
     say_result,
@@ -121,14 +122,14 @@ def _value_of(record: StepRecord, variables: Json) -> Json:
 def _lines(bridge: Bridge, found: ActiveWorkflow) -> Iterator[Line]:
     if found.record is None:
         yield Styled(visible(found.of), "bold"), ""
-        yield visible(f"{_FURTHER}{found.problem}")
+        yield _FURTHER + prose(found.problem, _FURTHER * 2)
         return
     record, code = found.record, found.record["code"]
     since = ago((bridge.store.now_ms() - record["activatedAt"]) / 1000)
     head = visible(f"  step {record['step']}  ({found.of}, begun {since})")
     yield Styled(visible(code["name"]), "bold"), head
     for line in _told(found, record):
-        yield visible(_FURTHER + line)
+        yield _FURTHER + prose(line, _FURTHER * 2)
 
 
 def _told(found: ActiveWorkflow, record: StepRecord) -> Iterator[str]:

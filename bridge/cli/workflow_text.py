@@ -7,9 +7,11 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from bridge.cli.exit_codes import Exit
-from bridge.cli.output import complain, say, say_json, visible
+from bridge.cli.nested_files import complain_of_nested
+from bridge.cli.output import complain, prose, say, say_json, visible
 from bridge.cli.screen import Styled, cut, screen_of, wrapped
 from bridge.flow.drawing import bare
+from bridge.pipelines.workflow_files import SUFFIXES
 from bridge.protocol.names import OF_TASK
 from bridge.protocol.wording import fitted
 
@@ -32,6 +34,7 @@ def list_workflows(workflows: Workflows, *, as_json: bool) -> int:
             say_json(_value(each))
         else:
             say(*_lines(each, width, is_short=True))
+    complain_of_nested(workflows.files.folders.values(), SUFFIXES)
     if not all(each.trusted for each in known):
         complain("what is not trusted is used only after: hostbridge trust")
     return Exit.OK if all(each.is_sound for each in known) else Exit.FAILED
@@ -74,7 +77,7 @@ def _lines(
         is_wanted = each.get("required")
         default = "required" if is_wanted else f"default: {_short(each.get('default'))}"
         about = f"{each['description']} " if each.get("description") else ""
-        told.append(visible(f"{option} {name}=… {about}({default})"))
+        told.append(prose(f"{option} {name}=… {about}({default})"))
     for line in told:
         yield from wrapped(_FURTHER + line, width, below=_FURTHER * 2)
 

@@ -5,6 +5,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -81,16 +82,19 @@ def tools_of(argv: list[str], cwd: Path, env: Mapping[str, str]) -> list[str]:
         {"id": 2, "method": "tools/list"},
     ]
     lines = [json.dumps({"jsonrpc": "2.0", **each}) + "\n" for each in messages]
-    with subprocess.Popen(
-        argv,
-        cwd=cwd,
-        env=env,
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        # A server that has ended must not make closing its stdin fail.
-        bufsize=0,
-    ) as process:
+    with (
+        suppress(OSError),
+        subprocess.Popen(
+            argv,
+            cwd=cwd,
+            env=env,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            # A server that has ended must not make closing its stdin fail.
+            bufsize=0,
+        ) as process,
+    ):
         assert process.stdin is not None  # noqa: S101 - asked for above
         assert process.stdout is not None  # noqa: S101
         timer = threading.Timer(_TIMEOUT_S, process.kill)

@@ -26,8 +26,16 @@ def fact_of(response: Response) -> Fact:
     ours is; so is any answer that says blocked and asks something.
     """
     trouble = _trouble(response)
-    if trouble is None:
-        return "ok", ""
+    return ("ok", "") if trouble is None else _fact(trouble)
+
+
+def fact_in(answer: Any) -> Fact | None:
+    """How an agent says that it has ended; None if it does not say that it failed."""
+    trouble = _reported(answer) if isinstance(answer, dict) else None
+    return trouble and _fact(trouble)
+
+
+def _fact(trouble: _Trouble) -> Fact:
     how = "failed" if trouble.code in (_FAILED, _BLOCKED) else "error"
     return how, f"{trouble.code}: {trouble.message}"  # type: ignore[return-value]  # of two
 
@@ -61,8 +69,11 @@ def _trouble(response: Response) -> _Trouble | None:
     if response.error is not None:
         return _Trouble(response.error.code, response.error.message)
     answer = response.parsed_output
-    if not (response.own_form and isinstance(answer, dict)):
-        return None
+    is_own = response.own_form and isinstance(answer, dict)
+    return _reported(answer) if is_own else None
+
+
+def _reported(answer: dict[str, Any]) -> _Trouble | None:
     status = answer.get("status")
     code = _CODES.get(status) if isinstance(status, str) else None
     if code and is_report(answer):

@@ -7,6 +7,7 @@ known by the id of its request; no text in a change or in a report is read as on
 
 from __future__ import annotations
 
+import posixpath
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from bridge.change.change import change_of
@@ -21,7 +22,7 @@ from bridge.validation.names import ADVICE, BRIEF, LAST, OUTCOME, SAID, VERDICT
 from bridge.validation.report import Validation, Verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from bridge.change.change import Change
     from bridge.engine.answers import Answers
@@ -87,8 +88,7 @@ def _verdict(caller: Calling, given: dict[str, Any]) -> Any:
         )
         for name in seen["validators"]
     ]
-    if apart := seen.get("folder"):
-        reports = [_placed(each, f"{apart}/") for each in reports]
+    reports = [_placed(each, seen.get("folders", ())) for each in reports]
     reports += [no_report(name, why) for name, why in seen["unable"].items()]
     change = change_of(seen["change"])
     made = validation_of(
@@ -156,13 +156,24 @@ def _report(
     return found.with_(degraded=True) if is_accepted else found
 
 
-def _placed(report: ValidatorReport, folder: str) -> ValidatorReport:
-    """A report whose places are in the project, not in the folder it was made in."""
+def _placed(report: ValidatorReport, folders: Iterable[str]) -> ValidatorReport:
+    """A report whose places are relative, also where it names whole paths.
+
+    `folders` are those that it may have been made in, the innermost first.
+    """
     issues = (
-        each.with_(file=each.file.removeprefix(folder)) if each.file else each
+        each.with_(file=_relative(each.file, folders)) if each.file else each
         for each in report.issues
     )
     return report.with_(issues=tuple(issues))
+
+
+def _relative(file: str, folders: Iterable[str]) -> str:
+    path = posixpath.normpath(file) if file.startswith("/") else ""
+    for folder in folders:
+        if path.startswith(f"{folder.rstrip('/')}/"):
+            return path.removeprefix(f"{folder.rstrip('/')}/")
+    return file
 
 
 def _readings(

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
+from bridge.flow.filling import as_text
 from bridge.protocol.wording import one_line
 
 if TYPE_CHECKING:
@@ -29,9 +30,20 @@ def refused(text: str) -> Fact:
     return "failed", f"{_REFUSED}: {said}" if has_reason else _REFUSED
 
 
+def why_failed(arguments: Any) -> str:
+    """Why a step `fail` has failed: the message that it is given."""
+    said = arguments.get("message") if isinstance(arguments, dict) else arguments
+    return as_text(said) or "it was to"
+
+
 def is_persons(why: str) -> bool:
     """Whether a checkpoint has failed, perhaps in a flow that was called."""
     return _REFUSED in why or UNANSWERED in why
+
+
+def called_failed(why: str) -> Fact:
+    """That a flow that was called failed."""
+    return "failed", f"the flow that it called failed: {why}"
 
 
 def fact_of_run(called: Run) -> Fact | None:
@@ -44,6 +56,6 @@ def fact_of_run(called: Run) -> Fact | None:
         case "completed":
             return "ok", ""
         case "failed":
-            return "failed", f"the flow that it called failed: {called['why']}"
+            return called_failed(called["why"])
         case "cancelled":
             return "error", "the flow that it called was cancelled"

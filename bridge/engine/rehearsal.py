@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from bridge.engine.agent_report import fact_in
 from bridge.engine.answers import Answers
 from bridge.engine.asks import Texts
 from bridge.engine.by_hand import takes_words, unclear
-from bridge.engine.facts import refused
+from bridge.engine.facts import called_failed, refused, why_failed
 from bridge.engine.link import link
 from bridge.engine.run_ids import child_id, request_id
 from bridge.engine.step import Step
@@ -172,13 +173,17 @@ class Rehearsal:
         if "background" in self.plan["nodes"][node]:
             return "ok", ""
         if kind == "tool" and self._who(node) == "fail":
-            return "error", "it was to"
+            tool = self.details["details"][node]["tool"]
+            return "error", why_failed(self._known.evaluated(tool["arguments"]))
         if kind == "approval" and not isinstance(answer, dict | None):
             return self._consent(node, answer)
-        said = answer.get("status") if isinstance(answer, dict) else None
-        if said == "error":
-            return "error", "it did not answer"
-        return _ENDS.get(str(said), ("ok", ""))
+        report = answer if isinstance(answer, dict) else {}
+        status, summary = str(report.get("status")), as_text(report.get("summary"))
+        if status == "error":
+            return "error", summary or "it did not answer"
+        if kind == "call" and status == "failed" and summary:
+            return called_failed(summary)
+        return fact_in(answer) or _ENDS.get(status, ("ok", ""))
 
     def _consent(self, node: str, answer: Any) -> Fact:
         """What an answer is to a checkpoint; true and false are a yes and a no."""

@@ -7,10 +7,10 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from bridge.engine import marks
+from bridge.engine.facts import why_failed
 from bridge.engine.results import Result, put_result
 from bridge.engine.run_ids import STARTED
 from bridge.errors import InvalidRequest
-from bridge.flow.filling import as_text
 from bridge.validation.names import BUILD_TOOLS
 
 if TYPE_CHECKING:
@@ -54,8 +54,7 @@ def call_tool(caller: CallingRun, asked: str, node: str) -> None:
     name, is_durable = tool["name"], True
     result: Result = {"how": "ok", "why": "", "output": arguments}
     if name == "fail":
-        said = arguments.get("message") if isinstance(arguments, dict) else arguments
-        result = {"how": "error", "why": as_text(said) or "it was to", "output": None}
+        result = {"how": "error", "why": why_failed(arguments), "output": None}
     elif name in BUILD_TOOLS:
         from bridge.engine.build_tools import TOOLS, Calling
 

@@ -8,6 +8,7 @@ from typing import Any, Self
 
 from bridge.agent_loop.chat_model import ChatRequest, ModelFailed, Reply
 from bridge.config import Settings
+from bridge.errors import reason_of
 from bridge.llama.load_options import load_order
 from bridge.llama.model_files import ModelFile, require_extra
 from bridge.llama.preload import take_ahead
@@ -146,6 +147,10 @@ def check_reply(shape: dict[str, Any], text: str) -> None:
 
 
 def _started(order: dict[str, Any]) -> WorkerProcess:
-    process = WorkerProcess()
+    try:
+        process = WorkerProcess()
+    except OSError as exc:
+        why = f"its process cannot be started: {reason_of(exc)}"
+        raise ModelFailed("model_unavailable", why) from None
     process.send(order)
     return process

@@ -12,12 +12,11 @@ agreed to it is not used.
 from __future__ import annotations
 
 import hashlib
-import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from bridge.agents.files import Unreadable, read_bytes
+from bridge.agents.files import Unreadable, place_in, read_bytes
 from bridge.agents.trust import Trust
 from bridge.errors import InvalidRequest, NotTrusted
 from bridge.flow.problems import near
@@ -94,13 +93,12 @@ class WorkflowFiles:
         return dict(sorted(found.items()))
 
     def layer(self, file: Path) -> Layer | None:
-        """Whose folder a file is in; None for one that lies elsewhere."""
-        for layer, folder in self.folders.items():
-            # However one comes there: a project may bring a link to a folder.
-            is_there = folder.is_dir() and file.parent.is_dir()
-            if is_there and os.path.samefile(file.parent, folder):
-                return layer
-        return None
+        """Whose folder a file is in; None for one that lies elsewhere.
+
+        One that a link leads to in the project's folder is the project's.
+        """
+        owners = (each for each in LAYERS if each in self.folders)
+        return next((e for e in owners if place_in(self.folders[e], file)), None)
 
     def below(self, layer: str) -> WorkflowFiles:
         """What an agent of this layer finds: the layer's own files, and those below.
@@ -172,17 +170,14 @@ class WorkflowFiles:
             InvalidRequest: it is not there, no plain file, too large, or not UTF-8.
             NotTrusted: the project brings it, and its user has not agreed to that.
         """
-        layer = self.layer(file)
+        own = place_in(self.project / OF_PROJECT, file)
         try:
-            data = read_bytes(file, follow_links=layer != "project")
+            data = read_bytes(own or file, follow_links=own is None)
         except Unreadable as exc:
             raise InvalidRequest(str(exc)) from None
-        if layer == "project" and is_used:
-            own = self.folders["project"] / file.name
-            if not self.trust.admits(own, data):
-                is_changed = self.trust.knows(own)
-                what = "workflow"
-                raise NotTrusted(own.stem, own, is_changed=is_changed, what=what)
+        if own is not None and is_used and not self.trust.admits(own, data):
+            is_changed = self.trust.knows(own)
+            raise NotTrusted(own.stem, own, is_changed=is_changed, what="workflow")
         try:
             return data.decode().removeprefix("\ufeff")
         except UnicodeDecodeError as exc:

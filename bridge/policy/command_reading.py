@@ -63,10 +63,11 @@ class Reading:
 
     def assigned(self, words: Sequence[str]) -> None:
         """Note what variables hold that other programs start: `PAGER=x git log`."""
-        found = [(word, hook[2]) for word in words if (hook := _HOOKS.match(word))]
-        self.opaque += [
-            (text.replace(UNKNOWN, ""), True, written([word])) for word, text in found
-        ]
+        for word in words:
+            if hook := _HOOKS.match(word):
+                # `BASH_ENV=<(echo pytest)`: what stands in the expansion.
+                text = raw_of(word) if UNKNOWN in word else hook[2]
+                self.opaque.append((_values(text), True, written([word])))
 
     def runs(self, names: Sequence[str]) -> Any:
         """True, False or MAY: whether one of these programs is started.
@@ -185,7 +186,7 @@ def _values(text: str) -> str:
 def _stands_among(words: Sequence[str], wanted: Sequence[str]) -> bool:
     """Whether a name begins somewhere among the arguments of a program."""
     return any(
-        is_call_of(words[at : at + _MOST_WORDS], wanted)
+        is_call_of(words[at : at + _MOST_WORDS], wanted) is not False
         if program(word) == wanted[0] or word == wanted[0]
         else _TEXT.search(word) and holds(word, wanted)
         for at, word in enumerate(words)

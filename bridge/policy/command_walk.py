@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 
-from bridge.policy.bash_parser import UNKNOWN, text_of, word
+from bridge.policy.bash_parser import UNKNOWN, text_of, word, written
 from bridge.policy.shell_lexer import STRING
 
 TYPE_CHECKING = False
@@ -45,6 +45,13 @@ _READING = frozenset({"<", "<&", "<>"})
 _TEXTS = frozenset({"word", "regex", "string_content"})
 _BACKTICKS = re.compile(r"\\.|(`(?:[^`\\]|\\.)*`)", re.S)
 _NAMES = re.compile(r"[^\s;|&()'\"$`]+")
+# A function that starts what it is given: `run() { "$@"; }; run pytest`.
+_CALLS_ITS_WORDS = re.compile(
+    r"""(?:^|[;&|({\n]|\b(?:do|then|else|exec|command|eval|sudo|env|time)[ ])"""
+    r"""\s*"?\$\{?[@*1-9]"""
+)
+# Functions may stand in one another, as deep as the text is long.
+_MOST_OF_BODY = 2_000
 _COMPOUNDS = frozenset({"pipeline", "list", "negated_command", "redirected_statement"})
 _OTHER_INPUT = frozenset({"command_substitution", "process_substitution"})
 
@@ -58,6 +65,8 @@ class Walk:
         self.depth = depth
         # The bodies of functions.
         self.functions: dict[str, list[Node]] = {}
+        # Those that start what they are given.
+        self.runners: set[str] = set()
         # Where the first of those stands that everything after it sees.
         self.hides_from: dict[str, int] = {}
         self.commands: list[tuple[list[str], int, Any]] = []
@@ -93,6 +102,8 @@ class Walk:
     def one(self, words: list[str], at: int, stdin: Any, *, is_sure: bool) -> None:
         """A command of the text, which a function may hide."""
         if self.hides_from.get(words[0], at) < at and not self.has_unset:
+            if words[0] in self.runners:
+                self.reader.found.foreign.append((words[1:], written(words)))
             return
         is_sure = is_sure and words[0] not in self.functions
         self.reader.command(words, stdin=stdin, is_sure=is_sure, depth=self.depth)
@@ -132,7 +143,8 @@ class Walk:
         elif kind == "variable_assignment":
             value = word(node.children[-1], self.source)
             name = text_of(node.children[0], self.source)
-            self.reader.found.assigned([f"{name}={value}"])
+            said = value.raw if UNKNOWN in value else value
+            self.reader.found.assigned([f"{name}={said}"])
             self.reader.found.loose.append(value.raw)
         elif kind == "for_statement":
             words = node.children_by_field_name("value")
@@ -162,9 +174,7 @@ class Walk:
         if node.type == "pipeline":
             # What it prints is the text of another one.
             self.reader.found.loose += [
-                word(one, self.source).raw
-                for one in node.children[:-1]
-                if one.type in {"command", "redirected_statement"}
+                word(one, self.source).raw for one in node.children[:-1] if one.is_named
             ]
         for child in node.children:
             its = inner
@@ -173,7 +183,7 @@ class Walk:
             elif is_piped:
                 its = UNKNOWN
             elif node.type in _OTHER_INPUT:
-                its = None
+                its = UNKNOWN if node.children[0].type == ">(" else None
             is_piped = is_piped or child.type in {"|", "|&"}
             is_text = child.type in _TEXTS
             if child.child_count or is_text:
@@ -187,6 +197,9 @@ class Walk:
         if name is not None and body is not None:
             text = text_of(name, self.source)
             self.functions.setdefault(text, []).append(body)
+            start = self.source[body.start_byte : body.start_byte + _MOST_OF_BODY]
+            if _CALLS_ITS_WORDS.search(start.decode(errors="replace")):
+                self.runners.add(text)
             if not is_inner:
                 self.hides_from.setdefault(text, node.start_byte)
 

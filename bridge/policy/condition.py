@@ -337,7 +337,17 @@ def holds(text: str, wanted: Iterable[str]) -> bool:
     """
     import re
 
-    plain = _unquoted(text)
+    words, plain = list(wanted), _unquoted(text)
+    # What a program prints for `\\n` and `\\t` is no part of a word.
+    apart = re.sub(r"\\[nrt]", " ", text) if "\\" in text else ""
+    return _stand_in(plain, words) or (
+        bool(apart) and _stand_in(_unquoted(apart), words)
+    )
+
+
+def _stand_in(plain: str, wanted: Iterable[str]) -> bool:
+    import re
+
     at, dot = 0, "."
     for word in wanted:
         pattern = rf"(?<![\w{dot}-]){re.escape(word)}(?:\.exe)?(?![\w{dot}-])"

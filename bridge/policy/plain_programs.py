@@ -13,11 +13,11 @@ _NAMES = """
     corepack coverage cp cpio createdb csplit ctest curl cursor cut cypress date dd
     declare delta deno df diff diff3 dig dir dircolors direnv dirname dirs disown
     dnf docker docker-compose doctl dos2unix dotnet dpkg dropdb du dune echo egrep
-    eksctl enable eslint exit expand export expr eza factor false fc fd fdfind fg
+    eksctl enable eslint exit expand export expr eza factor false fd fdfind fg
     fgrep file find firebase flake8 flatpak flyctl fmt fold free ftp fzf g++ gawk
     gcc gcloud gem getopts gh git gitleaks glab go gofmt golangci-lint gpg gradle
     gradlew grep groups grunt gsutil gulp gunzip gzip hadolint hash hatch head helm
-    help heroku hexdump hg history host hostbridge hostid hostname htop http https
+    help heroku hexdump hg host hostbridge hostid hostname htop http https
     hub iconv id ifconfig info install ip isort javac jest jj jobs join journalctl
     jq just kill killall kubectl kubectx kustomize lake last launchctl lazygit ld
     lein less link ln local locate login logname logout look ls lsblk lscpu lsd lsof

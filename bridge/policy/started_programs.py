@@ -26,7 +26,6 @@ from bridge.policy.wrappers import (
     Opaque,
     Script,
     program,
-    reads_settings,
     unwrap,
 )
 
@@ -38,6 +37,20 @@ if TYPE_CHECKING:
     from bridge.policy.shell_lexer import Prepared
     from bridge.policy.wrappers import Started
 
+# What prints settings for the shell that started it, as its manual says to use it:
+# `eval "$(ssh-agent -s)"`, `source <(kubectl completion bash)`.
+_SETTINGS = re.compile(
+    r"""
+    "?(?: \$\( | <\( | ` ) [ ]* (?:[\w./-]*/)?
+    (?: ssh-agent | dircolors | resize | lesspipe | starship[ ]init | zoxide[ ]init
+      | brew[ ]shellenv | direnv[ ](?:hook|export) | (?:py|rb|nod|go)env[ ]init
+      | (?:fnm|opam)[ ]env | mise[ ](?:activate|env) | conda[ ]shell[.]\w+
+      | (?:minikube|podman)[ ]docker-env | docker-machine[ ]env
+      | (?:kubectl|helm|gh|npm|pip|uv|rustup|docker|hostbridge)[ ]completions? )
+    (?:[ ]+[\w./:=@,+-]+)* [ ]* [)`]"?
+    """,
+    re.X,
+)
 # How deeply shells may start shells, and how many texts may be read for one command.
 _MAX_DEPTH = 8
 _MAX_TEXTS = 200
@@ -45,6 +58,12 @@ _MAX_SIZE = 3 * MAX_LENGTH
 _MAX_WRAPPERS = 30
 # What they read becomes the value of a variable.
 _READING = frozenset({"read", "readarray", "mapfile"})
+
+
+def _reads_settings(words: list[str]) -> bool:
+    """Whether a shell reads what a program prints for it, and nothing else."""
+    is_read = program(words[0]) in {"eval", "source", "."}
+    return is_read and _SETTINGS.fullmatch(written(words[1:])) is not None
 
 
 def read(command: str, parser: BashParser) -> Reading:
@@ -122,15 +141,17 @@ class _Reader:
                 self.found.opaque.append((origin, False, origin))
                 # `find . -name pytest -exec {} ';'`
                 self.found.loose += [outermost] if outermost != origin else []
-            elif name == "set" or (name in _READING and stdin):
-                self.found.loose.append(f"{origin} {stdin or ''}")
+            elif name == "set" or words[:2] == ["printf", "-v"]:
+                self.found.loose.append(origin)
+            elif name in _READING and stdin:
+                self.found.loose.append(f"{origin} {stdin}")
             (self.found.started if is_sure else self.found.perhaps).append(words)
             self.found.assigned(words[1:])
             if " " in words[0]:
                 # Perhaps for a shell: `sudo -s -- 'pytest -q'`.
                 self.text(words[0], stdin=None, is_sure=False, depth=depth + 1)
             is_sure = is_sure and words[0] != "alias"
-            if reads_settings(words):
+            if _reads_settings(words):
                 return
             started = unwrap(words)
             last = started.pop() if started else None

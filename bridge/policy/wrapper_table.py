@@ -216,6 +216,7 @@ ELSEWHERE = frozenset({
     "kubectl exec", "kubectl run", "gcloud compute ssh", "vagrant ssh", "nix run",
     "deno eval", "bun exec", "yarn workspace", "cargo watch", "cargo exec", "mix run",
     "flatpak run", "ip netns exec", "meson devenv", "gh codespace ssh", "corepack",
+    "deno run", "heroku run", "gh alias set", "glab alias set",
 })  # fmt: skip
 # What these start by an option: its value, or what follows.
 OPTIONS = {
@@ -241,7 +242,11 @@ OPTIONS = {
         "ctest": "--test-command",
         "bun": "-e -p --eval --print",
         "swift, mix": "-e",
-        "complete, mapfile, readarray": "-C",
+        "complete, compgen, mapfile, readarray": "-C",
+        "go run, go test, go vet, go build, go install": "-exec -toolexec -vettool",
+        "cc, gcc, c++, g++, clang, clang++": "-wrapper",
+        "cargo": "--config",
+        "ansible": "-a --args",
         "git grep": "-O --open-files-in-pager",
         "git clone": "-u -c --upload-pack --config",
         "git fetch, git pull, git ls-remote": "--upload-pack",

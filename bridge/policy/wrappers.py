@@ -18,7 +18,7 @@ import re
 from collections import namedtuple
 from itertools import pairwise
 
-from bridge.policy.bash_parser import MAX_RAW, UNKNOWN, raw_of, written
+from bridge.policy.bash_parser import MAX_RAW, UNKNOWN, raw_of
 from bridge.policy.plain_programs import PLAIN
 from bridge.policy.wrapper_table import (
     ELSEWHERE,
@@ -62,24 +62,12 @@ _PYTHONS = re.compile(r"(?:python|pypy|pythonw|py)[\d.]*t?(?:\.exe)?")
 # In these nothing is a pattern.
 CLOSED = re.compile(r"\$\{[^{}]*\}|'[^']*'|\"(?:[^\"\\]|\\.)*\"|\\.", re.S)
 _ASSIGNMENT = re.compile(r"[^=\s]+=")
-# What prints settings for the shell that started it, as its manual says to use it:
-# `eval "$(ssh-agent -s)"`, `source <(kubectl completion bash)`.
-_SETTINGS = re.compile(
-    r"""
-    "?(?: \$\( | <\( | ` ) [ ]* (?:[\w./-]*/)?
-    (?: ssh-agent | dircolors | resize | lesspipe | starship[ ]init | zoxide[ ]init
-      | brew[ ]shellenv | direnv[ ](?:hook|export) | (?:py|rb|nod|go)env[ ]init
-      | (?:fnm|opam)[ ]env | mise[ ](?:activate|env) | conda[ ]shell[.]\w+
-      | (?:minikube|podman)[ ]docker-env | docker-machine[ ]env
-      | (?:kubectl|helm|gh|npm|pip|uv|rustup|docker|hostbridge)[ ]completions? )
-    (?:[ ]+[\w./:=@,+-]+)* [ ]* [)`]"?
-    """,
-    re.X,
-)
+_AWKS = ("awk", "gawk", "mawk", "nawk")
+_MAKES = ("make", "gmake")
 # Code that starts other programs, and names that some builtins evaluate once more:
 # `printf -v 'a[$(x)]'`, `git -c core.pager=x`.
 _STARTS: dict[str, Callable[[str], object]] = {
-    **dict.fromkeys(("awk", "gawk", "mawk", "nawk"), re.compile(r"system|\|").search),
+    **dict.fromkeys(_AWKS, re.compile(r"system|\|").search),
     "sed": re.compile(r"(?:^|[\d$,;/{])\s*e\b").search,
     "git": re.compile(r"(?:-c)?\w+\.[\w.-]+=").match,
     **dict.fromkeys(
@@ -88,11 +76,8 @@ _STARTS: dict[str, Callable[[str], object]] = {
     ),
 }
 # They are told what to start by a file, from `-f -`, too.
-_RECIPES = frozenset({
-    "make", "gmake", "just", "ninja", "awk", "gawk", "mawk", "nawk", "sed",
-})  # fmt: skip
+_RECIPES = frozenset({*_AWKS, *_MAKES, "just", "ninja", "sed"})
 _FILE_OPTION = re.compile(r"-\w*f|-x|--(?:file|makefile|justfile)")
-_FROM_STDIN = frozenset({"-f-", "--file=-", "--makefile=-", "--justfile=-"})
 # Tests and listings at the end of a `find`: everything else ends an -exec.
 _FIND = frozenset({"-exec", "-execdir", "-ok", "-okdir"})
 _FD = frozenset({"-x", "--exec", "-X", "--exec-batch"})
@@ -114,18 +99,12 @@ def program(word: str) -> str | None:
     return None if re.search(r"[*?\[{]", raw) and name not in _SIGNS else name
 
 
-def reads_settings(words: Words) -> bool:
-    """Whether a shell reads what a program prints for it, and nothing else."""
-    is_read = program(words[0]) in {"eval", *_SOURCES}
-    return is_read and _SETTINGS.fullmatch(written(words[1:])) is not None
-
-
 def unwrap(words: Words) -> list[Started]:
     """What a command starts beside itself; its own name must be known."""
     name = program(words[0]) or ""
     rest = words[1:]
     if name in _SHELLS:
-        return [_shell(rest)]
+        return _shell(rest)
     if name in _SOURCES:
         return [_sourced(rest)] if rest else []
     if _PYTHONS.fullmatch(name):
@@ -137,22 +116,38 @@ def unwrap(words: Words) -> list[Started]:
     if name in {"coproc", "function"} and rest[1:2] == ["{"]:
         return [Argv(rest[1:])]
     if name == "alias":
-        return [Script(one.partition("=")[2]) for one in rest if "=" in one]
+        values = [one.partition("=")[2] for one in rest if "=" in one]
+        # Its name gets more words, on a later line.
+        later = [Foreign([*text.split(), UNKNOWN]) for text in values]
+        return [*map(Script, values), *later]
     return [*_code(name, rest), *_by_table(name, rest)]
 
 
 def _code(name: str, rest: Words) -> list[Started]:
     """The arguments that are code, and code that comes in."""
     is_code = _STARTS.get(name)
-    found: list[Started] = [Opaque(word) for word in rest if is_code and is_code(word)]
-    reads = name in _RECIPES and any(
-        word in _FROM_STDIN or (word in _STDIN and _FILE_OPTION.fullmatch(before))
-        for before, word in pairwise(["", *rest])
-    )
-    return [*found, Foreign([])] if reads else found
+    code = [word for word in rest if is_code and is_code(word)]
+    if code and name in _AWKS:
+        # What it starts may be what a variable holds: `awk -v c=pytest '{system(c)}'`.
+        code = [" ".join(rest)]
+    found: list[Started] = [*map(Opaque, code)]
+    if name in _MAKES:
+        # So do recipes: `make CC=pytest`.
+        found += [Opaque(word) for word in rest if _ASSIGNMENT.match(word)]
+    for before, word in pairwise(["", *rest]) if name in _RECIPES else ():
+        is_file = _FILE_OPTION.fullmatch(before)
+        option, _, value = word.partition("=")
+        is_one = value in _STDIN and _FILE_OPTION.fullmatch(option)
+        if word == "-f-" or is_one or (word in _STDIN and is_file):
+            return [*found, Foreign([])]
+        if is_file and _is_process(word):
+            found.append(Opaque(raw_of(word)))
+    return found
 
 
 def _by_table(name: str, rest: Words) -> list[Started]:
+    if name == "tar" and rest and rest[0].isalpha():
+        rest = [f"-{rest[0]}", *rest[1:]]
     key, arguments = name, rest
     # `git -C x bisect run`: up to three words name the wrapper.
     found: tuple[str, Words] | None = None
@@ -193,6 +188,8 @@ def _of_options(options: frozenset[str], words: Words) -> list[Started]:
             if option.startswith("--"):
                 is_it = len(name) > _SHORT and option.startswith(name)
                 value = value if sign else ""
+            elif len(option) == len("-x") and re.match(rf"-\w*{option[1]}", word):
+                is_it, value = True, word.partition(option[1])[2]
             else:
                 is_it, value = word.startswith(option), word[len(option) :]
             if is_it:
@@ -276,9 +273,18 @@ def _scripts(wrapper: Wrapper, rest: Words) -> list[Started]:
         return [Script(one) for one in rest]
     if wrapper is WRAPPERS["parallel"]:
         ends = [at for at, one in enumerate(rest) if one.startswith(":::")]
+        given = rest[ends[0] :] if ends else [UNKNOWN]
+        given = [each for each in given if not each.startswith(":::")]
         rest = rest[: ends[0]] if ends else rest
-        # Without a command, each argument is one.
-        return [Script(" ".join(rest))] if rest else [Opaque(None)]
+        if not rest:
+            # Without a command, each argument is one.
+            return [Opaque(None)]
+        has_mark = any("{}" in word for word in rest)
+        each = [
+            Argv(_replaced(rest, "{}", one) if has_mark else [*rest, one])
+            for one in given
+        ]
+        return [Script(" ".join(rest)), *each]
     return [Script(" ".join(rest))]
 
 
@@ -290,6 +296,12 @@ def _option(wrapper: Wrapper, words: Words, at: int) -> tuple[str, str | None, i
         return word, following, at + 1
     if word.startswith("--"):
         name, sign, value = word.partition("=")
+        if name not in wrapper.values and len(name) > _SHORT:
+            # Cut short, as `env --split-s`.
+            whole = [each for each in wrapper.values if each.startswith(name)]
+            name = whole[0] if len(whole) == 1 else name
+            if name in wrapper.values and not sign:
+                return name, following, at + 1
         return name, value if sign else None, at
     for place, letter in enumerate(word[1:], 2):
         option = f"-{letter}"
@@ -306,7 +318,7 @@ def _without_version(word: str) -> str:
     return name if sign and name and not name.endswith("/") else word
 
 
-def _shell(words: Words) -> Started:
+def _shell(words: Words) -> list[Started]:
     """`bash -c TEXT`, `bash FILE`, or a shell that reads its standard input."""
     is_text = is_stdin = False
     at = 0
@@ -324,11 +336,14 @@ def _shell(words: Words) -> Started:
         # Each `o` in a cluster takes a value: `-euo pipefail`.
         at += sum(word[1:].count(letter) for letter in "oO")
     rest = words[at:]
+    if is_text and rest and "$" in raw_of(rest[0]):
+        # What comes behind the text is its `$0`, `$1` …
+        return [Foreign(rest[1:]), Script(rest[0])]
     if is_text:
-        return Script(rest[0]) if rest else Opaque(None)
+        return [Script(rest[0]) if rest else Opaque(None)]
     if is_stdin or not rest or rest[0] in _STDIN:
-        return Stdin(is_shell=True)
-    return Script(UNKNOWN) if _is_process(rest[0]) else Argv(rest)
+        return [Stdin(is_shell=True)]
+    return [Script(UNKNOWN) if _is_process(rest[0]) else Argv(rest)]
 
 
 def _is_process(word: str) -> bool:
@@ -381,5 +396,5 @@ def _xargs(words: Words) -> list[Started]:
     ]
 
 
-def _replaced(words: Words, mark: str) -> Words:
-    return [word.replace(mark, UNKNOWN) if mark in word else word for word in words]
+def _replaced(words: Words, mark: str, by: str = UNKNOWN) -> Words:
+    return [word.replace(mark, by) if mark in word else word for word in words]

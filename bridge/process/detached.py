@@ -17,13 +17,16 @@ def start_detached(script: Path, *words: str) -> bool:
     its first process ends.
     """
     # -P and `cwd`: no `bridge` of the project's is imported.
-    started = subprocess.run(
-        [sys.executable, "-EP", str(script), *words],
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-        cwd="/",
-        start_new_session=True,
-        check=False,
-    )
+    try:
+        started = subprocess.run(
+            [sys.executable, "-EP", str(script), *words],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            cwd="/",
+            start_new_session=True,
+            check=False,
+        )
+    except OSError:
+        return False
     return started.returncode == 0

@@ -18,7 +18,14 @@ from typing import Any
 
 import jsonschema_rs as library
 
-from bridge.protocol.keywords import IN_DATA, NAMED, as_uri, part_at, subschemas
+from bridge.protocol.keywords import (
+    IN_DATA,
+    NAMED,
+    as_uri,
+    part_at,
+    subschemas,
+    with_numeric_bounds,
+)
 
 # Replaces the value in the library's messages, which would quote all of it.
 MASK = "\ue000"
@@ -108,6 +115,8 @@ class CompiledSchema:
         self._kind, number = _DRAFTS[draft or "2020-12"]
         if not draft and isinstance(said, str):
             schema = {**schema, "$schema": _NEWEST}
+        if "$schema" not in schema:
+            schema = with_numeric_bounds(schema)
         library.meta.validate(schema)
         self.root = _counted(schema, is_older=draft in _OLDER)
         if "unevaluated" in str(schema) and _unfolded(schema) > _MAX_UNFOLDED:

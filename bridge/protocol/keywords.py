@@ -8,6 +8,7 @@ Source: JSON Schema, drafts 4 to 2020-12, the core and validation vocabularies.
 
 import re
 from collections.abc import Iterator
+from copy import deepcopy
 from typing import Any
 
 _VALUES = """
@@ -52,6 +53,25 @@ def subschemas(schema: Any) -> Iterator[tuple[str, dict[str, Any]]]:
                 waiting.append((f"{place}.{key}", value))
             elif key in NAMED and isinstance(value, dict):
                 waiting += [(f"{place}.{key}.{n}", each) for n, each in value.items()]
+
+
+def with_numeric_bounds(schema: dict[str, Any]) -> dict[str, Any]:
+    """The schema as the newer drafts say it, also where a bound is draft 4's.
+
+    There `exclusiveMinimum` is true or false, beside `minimum`; OpenAPI 3.0 and others
+    write it so, and name no draft.
+    """
+    if "exclusiveM" not in str(schema):
+        return schema
+    made = deepcopy(schema)
+    for _, part in subschemas(made):
+        for limit in ("minimum", "maximum"):
+            exclusive = f"exclusiveM{limit[1:]}"
+            if part.get(exclusive) is False:
+                del part[exclusive]
+            elif part.get(exclusive) is True and limit in part:
+                part[exclusive] = part.pop(limit)
+    return made
 
 
 def as_uri(reference: str) -> str:

@@ -10,12 +10,13 @@ not be used (not trusted, or not YAML) leaves in force what was: the state keeps
 """
 
 import hashlib
+import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from bridge.agents.files import Unreadable, read_bytes
+from bridge.agents.files import Unreadable, place_in, read_bytes
 from bridge.agents.trust import Trust
 from bridge.agents.yaml_source import read_tree
 from bridge.config import Settings
@@ -32,6 +33,7 @@ from bridge.rules.rule_file import (
 from bridge.rules.rule_places import FILE, SETS, folders_of
 from bridge.store.location import Place
 
+_PROJECTS = "a project's rules take `hostbridge trust`; copy what is to be yours"
 BUILT_IN = Path(__file__).with_name("built_in.yaml")
 
 
@@ -72,6 +74,9 @@ def sources(settings: Settings, place: Place) -> list[Source]:
             data, why = None, f"is one of more than {MAX_SETS} rule sets; remove some"
             if sum(source.layer == layer for source in found) <= MAX_SETS:
                 data, why = _read(file, follow_links=not is_projects)
+            own = place.owner / ".bridge"
+            if not is_projects and (place_in(own, file) or place_in(own / SETS, file)):
+                data, why = None, f"leads to {os.path.realpath(file)}: {_PROJECTS}"
 
             def admits(data: bytes, file: Path = file, trust: Any = trust) -> bool:
                 return trust is None or trust.admits(file, data)

@@ -8,6 +8,7 @@ from bridge.agents.diagnostic import did_you_mean
 from bridge.policy.rule_set import TOOL_EVENTS
 from bridge.policy.tool_classes import tools_of
 from bridge.policy.tool_names import KNOWN, is_known
+from bridge.rules.contradictions import contradiction, path_of
 from bridge.rules.signs import classes_of
 
 # Names that are null in all other events.
@@ -15,6 +16,22 @@ _ONLY_IN = {
     "prompt": {"on_user_prompt"},
     "tool_output": {"on_after_tool"},
     **dict.fromkeys(("tool_name", "tool_input", "command"), TOOL_EVENTS),
+}
+# What the client says in every event, and in each of them.
+# Source: Claude Code hooks reference, "Common input fields" and each event's "input".
+_DATA = (
+    "session_id", "transcript_path", "cwd", "hook_event_name", "prompt_id",
+    "permission_mode", "effort", "agent_id", "agent_type",
+)  # fmt: skip
+_END = "stop_hook_active last_assistant_message background_tasks session_crons"
+_DATA_OF = {
+    "on_session_start": "source model session_title",
+    "on_user_prompt": "prompt session_title",
+    "on_before_tool": "tool_name tool_input tool_use_id",
+    "on_after_tool": "tool_name tool_input tool_use_id tool_response duration_ms error "
+    "is_interrupt",
+    "on_subagent_stop": f"{_END} agent_transcript_path",
+    "on_stop": _END,
 }
 # What a regular expression has and a glob hardly ever.
 _REGEX = re.compile(r"\A\^|\$\Z|\\[bdsw.]|\.\+|\(.*\|.*\)")
@@ -31,7 +48,30 @@ def never_holding(
 
     `variables` are those that somebody declares or sets.
     """
+    if why := contradiction(code, event):
+        yield why
+        return
+    yield from _in_vain(code, event, variables, check_agent)
+    for part in code if isinstance(code, list) else ():
+        yield from never_holding(part, event, variables, check_agent)
+
+
+def _in_vain(
+    code: Any,
+    event: str,
+    variables: Collection[str],
+    check_agent: Callable[[str], str | None],
+) -> Iterator[str]:
+    """The same of one operation, without its parts."""
     match code:
+        case ["get" | "get_or", _, base, str(field), *_] | [
+            "compare",
+            _,
+            str(field),
+            "in",
+            base,
+        ] if why := _unknown_field(base, field, event):
+            yield why
         case ["name", _, name] if event not in _ONLY_IN.get(name, {event}):
             yield f"{event} has no {name}: it is null there"
         case ["compare", _, ["name", _, "tool_name" | "agent" as name], sign, wanted]:
@@ -50,8 +90,19 @@ def never_holding(
         case ["get", _, ["name", _, "variables"], str(name)] if name not in variables:
             if near := did_you_mean(name, variables):
                 yield f"nothing declares or sets variables.{name}{near}"
-    for part in code if isinstance(code, list) else ():
-        yield from never_holding(part, event, variables, check_agent)
+
+
+def _unknown_field(base: Any, field: str, event: str) -> str | None:
+    """That there is no such field of the event, or of the session."""
+    known = {
+        ("event",): ("name", "source", "data"),
+        ("session",): ("id", "permission_mode"),
+        ("event", "data"): (*_DATA, *_DATA_OF.get(event, "").split()),
+    }.get(path_of(base) or ())
+    if known is None or field in known:
+        return None
+    name = ".".join(path_of(base) or ())
+    return f"{name} has no {field!r} in {event}{did_you_mean(field, known)}"
 
 
 def holding_for_no_tool(rule: dict[str, Any]) -> str | None:

@@ -204,5 +204,9 @@ def _ask(*command: str) -> str:
     # Hooks use this module too, and it takes a while to import.
     import subprocess
 
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+    except OSError:
+        # No program of this name, as with the short PATH of cron.
+        return ""
     return done.stdout.strip()

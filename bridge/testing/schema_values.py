@@ -19,6 +19,7 @@ from bridge.api.result import schema_of
 from bridge.errors import InvalidRequest
 from bridge.protocol.agent_output import ANSWER_SCHEMA
 from bridge.protocol.json_schema import problem_of
+from bridge.protocol.keywords import with_numeric_bounds
 from bridge.protocol.wording import shortened
 from bridge.testing.drawing import Drawing
 from bridge.testing.scalars import OWN_STRATEGY
@@ -104,7 +105,7 @@ def _counted(draw: DrawFn, strategy: SearchStrategy[Any], begun: list[None]) -> 
 @lru_cache(maxsize=256)
 def _valid(text: str) -> SearchStrategy[Any]:
     schema = json.loads(text)
-    drawn = json.loads(text, object_hook=_with_whole_counts)
+    drawn = with_numeric_bounds(json.loads(text, object_hook=_with_whole_counts))
     found = Drawing(drawn).of(drawn, 0)
     return found.filter(lambda value: problem_of(schema, value) is None)
 

@@ -38,14 +38,8 @@ _LEVELS = {
 }
 
 
-def sarif_of(
-    validation: Validation, *, version: str, project: str = ""
-) -> dict[str, Any]:
-    """The SARIF log, as decoded JSON.
-
-    `version` is that of hostbridge, `project` the real path of the project: a validator
-    may have written whole paths.
-    """
+def sarif_of(validation: Validation, *, version: str) -> dict[str, Any]:
+    """The SARIF log, as decoded JSON. `version` is that of hostbridge."""
     found = [
         (report.validator, issue)
         for report in validation.reports
@@ -53,7 +47,7 @@ def sarif_of(
     ]
     asked = [report.validator for report in validation.reports]
     ids = list(dict.fromkeys([*asked, *(_rule(name, each) for name, each in found)]))
-    places = _Places(project, validation.paths)
+    places = _Places(validation.paths)
     rules = [
         {"id": each, "shortDescription": _text(f"What {each} says")} for each in ids
     ]
@@ -116,8 +110,7 @@ def _result(
 class _Places:
     """Where issues are, as SARIF has it: never outside the project."""
 
-    def __init__(self, project: str, paths: Sequence[str]) -> None:
-        self._project = project.rstrip("/")
+    def __init__(self, paths: Sequence[str]) -> None:
         self._first = paths[0] if paths else None
 
     def of(self, issue: Issue) -> dict[str, Any] | None:
@@ -138,8 +131,6 @@ class _Places:
 
     def _path(self, file: str) -> str | None:
         """A path in the project; None if it leads elsewhere."""
-        if self._project and file.startswith(f"{self._project}/"):
-            file = file.removeprefix(f"{self._project}/")
         path = posixpath.normpath(file) if file else "."
         is_outside = path.startswith(("/", "../")) or path in (".", "..")
         return None if is_outside or "\0" in path else path

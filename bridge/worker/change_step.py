@@ -110,7 +110,8 @@ def read_for_run(
     marks = _marks(looked_at, change) if change.is_in_files else {}
     if not seen:
         chosen = _chosen(change, both, call, why)
-        return _ok({**chosen, "marks": marks, **_told(apart)})
+        folders = [str(each) for each in (looked_at, folder, place.project)]
+        return _ok({**chosen, "marks": marks, **_told(apart), "folders": folders})
     is_same = _is_same(seen, change, marks)
     if not call.get("committed"):
         written = [] if is_same else _written(seen, change, marks)

@@ -40,7 +40,7 @@ _LOOK_S = 0.5
 _TEXT = {"type": "string", "minLength": 1}
 _ASKED = object_schema(
     dict.fromkeys(("agent", "prompt", "task_id", "workflow", "mode"), _TEXT),
-    *("agent", "prompt"),
+    "agent",
 )
 
 

@@ -166,7 +166,6 @@ def loaded() -> Any:
 
 def _folders(project: Path) -> tuple[Path, Path, Path]:
     project = Path(os.path.realpath(project))
-    _refuse_bare(project)
     try:
         folder, common = own_folders(project)
         for name in _LEADING:
@@ -174,7 +173,7 @@ def _folders(project: Path) -> tuple[Path, Path, Path]:
             check_inside(common, name)
     except Unreadable as exc:
         way = "git init, and a first commit"
-        ways = (way,) if "no git repository" in str(exc) else ()
+        ways = (way,) if "no git repository" in str(exc) else exc.ways
         raise NoRepository(f"{project}: {exc}", ways=ways) from None
     linked = find_linked(project)
     main = linked.main if linked is not None else project
@@ -185,16 +184,6 @@ def _folders(project: Path) -> tuple[Path, Path, Path]:
             ways=("work in a clone of its own: git clone",),
         )
     return project, folder, common
-
-
-def _refuse_bare(project: Path) -> None:
-    if os.path.lexists(project / ".git"):
-        return
-    if all(os.path.exists(project / name) for name in ("HEAD", "objects", "refs")):
-        raise NoRepository(
-            f"{project} is a bare repository, without a work tree",
-            ways=("work in a clone of it: git clone",),
-        )
 
 
 def _is_of_libgit2(exc: Exception) -> bool:

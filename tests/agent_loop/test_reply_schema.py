@@ -85,6 +85,8 @@ LEFT = {
     "unknown format": (TEXT | {"format": "path"}, TEXT),
     "known format": (TEXT | {"format": "date"}, TEXT | {"format": "date"}),
     "names": ({"propertyNames": {"enum": ["a"]}}, {}),
+    "not": (NUMBER | {"not": {"const": 3}}, NUMBER),
+    "if": (NUMBER | {"if": {"minimum": 1}, "then": {"multipleOf": 2}}, NUMBER),
     "needs": ({"dependentRequired": {"a": ["b"]}}, {}),
     "draft 4, above": (
         NUMBER | {"minimum": 0, "exclusiveMinimum": True},

@@ -48,6 +48,9 @@ WARNINGS = {
         f"a.yaml:2: warning: tools: {IDLE}",
         "a.yaml:3: warning: allow[0]: grants nothing: Read is not in `tools`",
     ],
+    "mode: headless\ndescription: Runs checks (pytest, ruff, mypy)\nprompt: '{{ task }}'": [
+        f'a.yaml:2: warning: mode: {IDLE[:-1]}, "Bash(ruff *)", "Bash(mypy *)"]'
+    ],
     "mode: headless\nblocked_tools: [Bash]": [],
     "mode: headless\ntools: [Read]": [],
     "mode: headless\ntools: [Bash]\nallow: ['Bash(ls)']": [],

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import bridge
-from bridge.agents.agent_names import LAYERS
+from bridge.agents.agent_names import ALL_LAYERS, LAYERS
 from bridge.agents.registry import Registry
 from bridge.api.bridge import Bridge
 from bridge.config import Settings
@@ -131,6 +131,24 @@ def test_a_linked_folder_of_the_project_is_not_followed(world, tmp_path):
     world.folders["project"].symlink_to(elsewhere)
 
     assert (world.registry.entries(), world.registry.find("a")) == ([], None)
+
+
+@pytest.mark.parametrize("nested", ["", "more"])
+@pytest.mark.parametrize("layer", ["user", "claude-user"])
+def test_what_a_link_leads_to_in_the_project_is_the_projects(world, layer, nested):
+    """What the next `git pull` brings would be the user's own."""
+    owner = "claude-project" if nested else "project"
+    target = world.folders[owner] / nested / "a.md"
+    target.parent.mkdir(parents=True, exist_ok=True)
+    target.write_text("---\nname: a\ndescription: d\n---\nmine\n")
+    world.folders[layer].mkdir(parents=True, exist_ok=True)
+    (world.folders[layer] / "a.md").symlink_to(target)
+
+    for layers in ((layer,), ALL_LAYERS):
+        with pytest.raises(NotTrusted, match=str(target)):
+            world.registry.find("a", layers)
+    entries = world.registry.entries()
+    assert [(e.loaded.layer, e.is_trusted) for e in entries] == [(owner, False)] * 2
 
 
 def test_error_a_linked_definition_of_the_project(world, tmp_path):

@@ -116,14 +116,28 @@ def test_problems_of_the_file_itself_come_first(world):
     assert (first.partition(":")[0], second.partition(":")[0]) == ("lint.yaml", "a.pym")
 
 
+def no_program(*_args, **_more):
+    raise FileNotFoundError("could not locate the `monty` binary")
+
+
+PROGRAM = "the program `monty` (pydantic-monty-runtime)"
+MISSING = {
+    "pydantic-monty": lambda patch: patch.setitem(sys.modules, "pydantic_monty", None),
+    PROGRAM: lambda patch: patch.setattr("pydantic_monty.Monty", no_program),
+    f"{PROGRAM} ": lambda patch: patch.setenv("MONTY_BIN", "/nonexistent"),
+}
+
+
 @pytest.mark.usefixtures("lint")
-def test_a_warning_if_scripts_cannot_be_checked(world, monkeypatch):
-    monkeypatch.setitem(sys.modules, "pydantic_monty", None)
+@pytest.mark.parametrize("missing", MISSING)
+def test_a_warning_if_scripts_cannot_be_checked(world, monkeypatch, missing):
+    pytest.importorskip("pydantic_monty")
+    MISSING[missing](monkeypatch)
     world.write("tools/run.pym", "x = (")
 
     (problem,) = world.problems("lint.yaml", LINT)
 
     assert problem == (
-        "lint.yaml:8: warning: tools: their scripts were not checked: pydantic-monty "
-        f"is not installed; run: {how_to_add('local')}"
+        "lint.yaml:8: warning: tools: their scripts were not checked: "
+        f"{missing.strip()} is not installed; run: {how_to_add('local')}"
     )

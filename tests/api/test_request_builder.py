@@ -1,5 +1,6 @@
 """What a program asks becomes a request."""
 
+import inspect
 import os
 from contextlib import nullcontext
 from datetime import timedelta
@@ -7,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from bridge.api.bridge import Bridge
+from bridge.api.bridge import Bridge, spawn_agent
 from bridge.api.options import RequestOptions
 from bridge.change.change import Change
 from bridge.change.scope import Scope
@@ -118,3 +119,37 @@ def test_error_a_schema_that_allows_anything(bridge):
     """A keyword that JSON Schema does not know constrains nothing."""
     with pytest.raises(InvalidRequest, match=r"^the schema allows anything: .*'typ'"):
         bridge.submit("Which?", schema={"typ": "integer"})
+
+
+PRINTED = (
+    {"agent": "task-ops", "workflow": "expansion", "task_id": "#1"},
+    {"agent": "task-ops", "workflow": "validation", "task_id": "#1"},
+    {"agent": "researcher", "task_id": "#1", "mode": "headless"},
+    {"agent": "reviewer"},
+    {"agent": "reviewer", "node": "code.py::f"},
+)
+
+
+@pytest.mark.parametrize("call", PRINTED, ids=lambda call: " ".join(call.values()))
+def test_a_prompt_may_be_left_out_where_all_is_said(bridge, tmp_path, call):
+    """As plans print these calls: `spawn_agent(agent="task-ops", task_id="#42")`."""
+    (tmp_path / "code.py").write_text("def f():\n    return 1\n")
+    text = "name: reviewer\nprompt: Review the code.\n"
+    write_in(bridge.settings.home / "agents" / "reviewer.yaml", text)
+    bridge.tasks.create("Orders as CSV")
+    inspect.signature(spawn_agent).bind(**call)
+
+    asked = bridge.status(bridge.submit(**call)).request
+
+    said = "Begin." if call["agent"] == "reviewer" else "Orders as CSV"
+    assert said in asked.prompt
+    assert (asked.node is None) is ("node" not in call)
+
+
+@pytest.mark.parametrize("prompt", ["", "prompt: 'Do {{ task }}'\n"])
+def test_error_an_agent_that_must_be_told_what_to_do(bridge, prompt):
+    text = f"name: reviewer\ndescription: Reviews.\n{prompt}"
+    write_in(bridge.settings.home / "agents" / "reviewer.yaml", text)
+
+    with pytest.raises(InvalidRequest, match=r"^the prompt is empty$"):
+        bridge.submit(agent="reviewer")

@@ -110,14 +110,20 @@ def test_no_index(repo, kind):
 
 
 def test_a_worktree_of_a_bare_repository(repo, tmp_path):
-    repo.git("clone", "-q", "--bare", str(repo.folder), str(tmp_path / "bare.git"))
-    tree = tmp_path / "tree"
-    repo.git("worktree", "add", "-q", str(tree), cwd=tmp_path / "bare.git")
+    """Beside it there may be a `.git` that names it, for the commands of git."""
+    bare, tree = tmp_path / "bare.git", tmp_path / "tree"
+    repo.git("clone", "-q", "--bare", str(repo.folder), str(bare))
+    repo.git("worktree", "add", "-q", str(tree), cwd=bare)
+    (tmp_path / "inside").mkdir()
+    shutil.copytree(bare, tmp_path / "inside" / ".git")
+    (tmp_path / ".git").write_text("gitdir: bare.git\n")
     edited(repo, cwd=tree)
 
     assert seen_by_us(tree) == seen_by_git(repo, cwd=tree)
-    bare = read_change(tmp_path / "bare.git")
-    assert "the project is no git repository" in bare.notes[0]
+    for place, named in ((bare, bare), (tmp_path, bare), (tmp_path / "inside",) * 2):
+        (note,) = read_change(place).notes
+        assert f"could not be read: {named} is a bare repository, without a" in note
+        assert note.endswith(f"a worktree of it: git -C {named} worktree add FOLDER")
 
 
 @pytest.mark.parametrize("has_commits", [True, False])

@@ -62,7 +62,7 @@ def test_check_finds_a_model_where_a_run_finds_it(project, layer):
 def test_check_names_a_schema_that_no_model_can_be_held_to(project, routes, code, mark):
     """Where nobody else could answer it is an error, before anything is asked."""
     needs.local_model()
-    odd = "{not: {type: string}}"
+    odd = "{type: string, pattern: '(?=a)b'}"
     schema = f"output_schema: {{type: object, properties: {{a: {odd}}}}}\n"
     file = define(project, "a.yaml", f"name: a\nroutes: {routes}\n{schema}")
 
@@ -78,7 +78,7 @@ def test_check_names_the_line_of_a_tools_parameters(project, tool):
     """Once, also where it is the form of the answer."""
     needs.local_model()
     forms = ["{type: object, additionalProperties: false}"] * 2
-    odd = "properties: {a: {not: {type: string}}}"
+    odd = "properties: {a: {type: string, pattern: '(?=a)b'}}"
     forms[tool] = f"{{type: object, additionalProperties: false, {odd}}}"
     file = define(
         project,
@@ -127,3 +127,28 @@ def test_check_names_workflows_that_are_not_there(project):
         f"{file}:4: warning: workflows.patch.file: there is no workflow "
         "'release-patch' yet\n1 looked at: 0 errors, 1 warning\n"
     )
+
+
+MARKDOWN = "---\nname: deep\ndescription: d\n---\nx\n"
+
+
+@pytest.mark.parametrize(
+    ("command", "file", "text"),
+    [
+        ("agents", "agents/mine/deep.yaml", "name: deep\n"),
+        ("agents check", "agents/mine/deep.md", MARKDOWN),
+        ("flow list", "flows/mine/deep.flow", "researcher\n"),
+        ("workflow list", "workflows/mine/more/deep.yaml", "name: deep\n"),
+    ],
+)
+def test_files_in_sub_folders_are_said_to_be_unread(project, command, file, text):
+    """Nobody wants an agent that is not there for no reason that is told."""
+    project.write(file, text, own=True)
+    project.write("agents/mine/README.md", "# No agent\n", own=True)
+    project.write("agents/mine/data.yaml", "of: an agent\n", own=True)
+
+    ran = project.run(*command.split())
+
+    folder = project.bridge.settings.home / file.partition("/")[0]
+    said = "sub-folders are not read: 1 file in it would have to be in"
+    assert f"{folder}/mine: {said} {folder}\n" in ran.err

@@ -55,3 +55,15 @@ def test_error_a_node_without_the_extra_asks_nothing(project, tmp_path):
         f"run: {how_to_add('local')}",
     )
     assert not list(project.state.glob("requests/*.json"))
+
+
+def test_a_node_is_enough_for_an_agent_whose_template_says_the_rest(project):
+    project.write("src/cart.py", SOURCE)
+    text = "name: reviewer\nprompt: 'Review this:\n  {{ node_text }}'\n"
+    project.write("agents/reviewer.yaml", text, own=True)
+
+    ran = project.run("submit", "reviewer", "--node", "src/cart.py::Cart.total")
+
+    assert ran.code == 0, ran
+    spoken = project.bridge.status(ran.out.strip()).request.spoken
+    assert spoken.startswith("Review this: def total(self):")

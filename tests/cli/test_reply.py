@@ -1,11 +1,14 @@
 """`hostbridge reply`: what it takes for a reply, and from whom."""
 
+from contextlib import nullcontext
+
 import pytest
 from questionworld import ask_in, submitted
 from trustworld import Terminal
 
 from bridge.cli import reply
-from bridge.cli.question_prompt import chosen
+from bridge.cli.question_prompt import chosen, question_lines
+from bridge.protocol.question import Question
 from bridge.protocol.status import Stage
 
 
@@ -49,6 +52,31 @@ def test_a_reply_is_for_no_question_that_is_asked_later(project):
 def test_a_number_that_is_a_choice_is_that_choice():
     assert chosen({"enum": [2, 1]}, "1") == 1
     assert chosen({"enum": [30, 60]}, "2") == 60
+
+
+@pytest.mark.parametrize(
+    ("choices", "typed", "value"),
+    [
+        (["2", "1"], "1", "1"), (["2", "1"], "2", "2"), ([2, 1], "1", 1),
+        (["2", "all"], "2", "2"), (["2", "all"], "1", None), (["2", "1"], "01", None),
+        (["3", "4"], "1", "3"), (["all", "b"], "2", "b"),
+    ],
+)  # fmt: skip
+def test_a_number_never_means_another_value_than_the_one_so_named(
+    choices, typed, value
+):
+    """And the list shows whether it can be told by numbers."""
+    form = {"enum": choices}
+    about = {"request_id": "r", "number": 1, "agent_type": "a", "words": "Which?"}
+    question = Question(form=form, **about)
+
+    refused = pytest.raises(ValueError, match="is not one of")
+    with refused if value is None else nullcontext():
+        assert chosen(form, typed) == value
+
+    marks = [line.split()[0] for line in question_lines(question)[1:]]
+    has_numbers = choices[0] in ("3", "all")
+    assert marks == (["1", "2"] if has_numbers else ["-", "-"])
 
 
 def test_error_nothing_on_stdin_is_no_reply(project):

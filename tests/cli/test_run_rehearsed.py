@@ -35,7 +35,7 @@ def test_a_dry_run_shows_what_a_called_flow_is_given_and_why_it_would_fail(proje
         "node-0  other\n    what=src\n  says: seen\n"
         "node-1  general-purpose\n    b seen\n  says: failed: too late\n"
     )
-    assert "it would fail: node-1: it says that it failed" in ran.err
+    assert "it would fail: node-1: agent_failed: too late; nobody" in ran.err
 
 
 @pytest.mark.parametrize(

@@ -34,7 +34,7 @@ def test_a_task_passes(judged):
 
 
 def test_a_task_fails_and_is_looked_at_again(judged, tmp_path):
-    project = judged(passed=False, feedback=["no test of it"])
+    project = judged(passed=False, feedback=["none:\nno test of it"])
 
     ran = project.run("task", "validate", "1", "-r", "claude", "--reason", "I added it")
     told = (tmp_path / "fake" / "stdin").read_text()
@@ -42,9 +42,12 @@ def test_a_task_fails_and_is_looked_at_again(judged, tmp_path):
     judged(passed=True, feedback=[])
     again = project.run("task", "validate", "1", "-r", "claude", "--json")
 
-    assert (ran.code, ran.out) == (1, "#1 failed (look 1 of 3)\n  - no test of it\n")
+    assert (ran.code, ran.out) == (
+        1,
+        "#1 failed (look 1 of 3)\n  - none:\n    no test of it\n",
+    )
     assert "I added it" in told
-    assert "its validation failed: no test of it" in refused.err
+    assert "its validation failed: none:" in refused.err
     found = json.loads(again.out)
     assert (found["isValid"], found["iteration"]) == (True, 2)
     assert [each["state"] for each in found["history"]] == ["failed", "passed"]

@@ -122,6 +122,23 @@ def test_a_link_is_no_way_around_trust(project, mine, linked):
     assert loaded(project, mine) in (mine.text, ["tests"])
 
 
+def test_nor_is_a_link_to_the_file_itself(project, mine, tmp_path):
+    """What the next `git pull` brings would run by a link that somebody made once."""
+    named = f"other{mine.file.suffix}"
+    users = project.bridge.settings.home / f"{mine.kind}s" / named
+    users.parent.mkdir(parents=True)
+    for link in (users, project.folder / named, tmp_path / named):
+        link.symlink_to(mine.file)
+
+        with pytest.raises(NotTrusted, match=mine.refusal):
+            loaded(project, mine, link)
+    with pytest.raises(NotTrusted, match=mine.refusal):
+        loaded(project, mine, "other")
+
+    agree(project)
+    assert loaded(project, mine, "other") in (mine.text, ["tests"])
+
+
 def test_a_file_does_not_hide_the_flow_of_its_name(project):
     project.write("flows/mine.flow", TEXTS["flow"], own=True)
     (project.folder / "mine").write_text("Explore:'other'")

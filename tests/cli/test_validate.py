@@ -242,4 +242,8 @@ def test_error_without_a_repository_only_files_can_be_looked_at(project, words):
 
     ran = project.run("validate", *words)
 
-    ran.refuses(2, "no git repository here", "name files: hostbridge validate PATH")
+    ran.refuses(
+        2,
+        "the project is no git repository, so",
+        "name files: hostbridge validate PATH",
+    )

@@ -238,6 +238,20 @@ def test_it_can_be_built_in_a_worktree_of_its_own(world):
     assert world.repository.git("show", f"{done.branch}:a") == "1\n2\n3\n"
 
 
+def test_issues_are_at_files_of_the_project_by_whatever_path(world):
+    """Those who read a log (`--sarif`) know no folder but the project."""
+    run, folder = in_worktree(world)
+    project = world.store.place.project
+    named = [f"{folder}/a", f"{project}//./src/../a", "a", "/etc/passwd"]
+    issues = [{**ISSUE, "file": each} for each in named]
+
+    world.say(run, logic={**REJECTED, "issues": issues}, security=APPROVED)
+
+    (found,) = world.result(run).rounds
+    files = [each.file for each in found.reports[0].issues]
+    assert files == ["a", "a", "a", "/etc/passwd"]
+
+
 def test_what_is_written_while_validators_look_is_not_approved(world):
     run = world.build()
     world.built(run)

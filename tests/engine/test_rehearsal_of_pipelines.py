@@ -44,11 +44,30 @@ def test_it_says_what_each_step_would_do():
     ]
 
 
-@pytest.mark.parametrize("status", ["failed", "error"])
-def test_an_agent_that_fails_fails_where_it_is_waited_for(status):
-    _, run = rehearsed(a={"status": status, "summary": "no"})
-    assert run["status"] == "failed"
-    assert run["why"].startswith("awaited: ")
+@pytest.mark.parametrize(
+    ("said", "why"),
+    [
+        ({"status": "failed", "summary": "no"}, "agent_failed: no"),
+        ({"status": "blocked", "question": "Why?"}, "agent_blocked: Why?"),
+        ({"status": "failed"}, "it says that it failed"),
+        ({"status": "error", "summary": "no"}, "no"),
+        ({"status": "error"}, "it did not answer"),
+    ],
+    ids=str,
+)
+def test_an_agent_that_fails_fails_where_it_is_waited_for(said, why):
+    """In the words of a run: steps that follow hand on the reason."""
+    _, run = rehearsed(a=said)
+    assert (run["status"], run["why"]) == ("failed", f"awaited: {why}")
+
+
+def test_a_step_that_is_to_fail_says_why():
+    message = "${{ inputs.task }} is open"
+    plan = pipeline(end=tool("fail", {"message": message}), _inputs={"task": {}})
+    run = new_run("dry", plan, {"params": {"task": "#7"}}, now_ms=0)
+    rehearsal = Rehearsal(plan, run, {})
+    assert [each.node for each in rehearsal.go()] == ["end"]
+    assert rehearsal.run["why"] == "end: #7 is open"
 
 
 def test_what_cannot_be_decided_says_so():

@@ -48,7 +48,7 @@ def test_a_pipeline_whose_loop_is_used_up_fails_with_the_last_reason():
     assert pipeline(MEND % "", tests=FAILS) == (
         "tests mend tests mend tests mend tests",
         "failed",
-        "mend: used up after 4 rounds: tests: it says that it failed",
+        "mend: used up after 4 rounds: tests: agent_failed: red",
     )
 
 
@@ -76,7 +76,7 @@ def test_on_failure_skip_is_for_a_used_up_loop_too():
 
     assert (last.node, last.text) == (
         "after",
-        "failed: used up after 4 rounds: tests: it says that it failed",
+        "failed: used up after 4 rounds: tests: agent_failed: red",
     )
 
 

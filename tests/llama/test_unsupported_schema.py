@@ -59,10 +59,27 @@ def test_each_format_that_is_not_left_to_the_check_can_be_enforced():
     assert [problem_of_shape(each) for each in known] == [None] * len(known)
 
 
-def test_the_whole_schema_if_no_part_fails_by_itself():
-    found = find_problem({"type": "object", "not": {"required": ["a"]}})
+JOINED = {
+    "not": {"required": ["a"]},
+    "if": {"required": ["a"]},
+    "then": {"required": ["b"], "properties": {"c": {"type": "integer"}}},
+    "else": False,
+    "dependentSchemas": {"a": {"required": ["b"]}},
+    "dependencies": {"a": ["b"]},
+    "unevaluatedProperties": False,
+}
 
-    assert found == ((), 'the schema cannot be compiled: Unimplemented keys: ["not"]')
+
+def test_what_other_parts_forbid_is_left_to_the_check():
+    """It is checked in any case: nobody need be refused for it."""
+    assert find_problem({"type": "object", "properties": {"a": TEXT}} | JOINED) is None
+
+
+def test_the_whole_schema_if_no_part_fails_by_itself():
+    found = find_problem({"type": "object", "$dynamicRef": "#a"})
+
+    assert found is not None
+    assert found[0] == ()
 
 
 def test_nothing_is_found_in_a_usable_schema():

@@ -52,6 +52,17 @@ def test_bash_starts_nothing_that_was_denied(case, world, tmp_path):
     assert started <= {*case.runs.split(), *case.may.split()}
 
 
+@pytest.mark.parametrize(
+    ("command", "answer"),
+    [
+        ("parallel git ::: pull push", True), ("echo push | parallel git", MAY),
+        ("alias g=git\ng push", MAY), ("alias s='git status'\ns push", False),
+    ],
+)  # fmt: skip
+def test_what_comes_behind_a_program_is_a_part_of_its_name(command, answer):
+    assert reading(command).runs(["git push"]) is answer
+
+
 def single(text: str) -> str:
     return "'" + text.replace("'", "'\\''") + "'"
 

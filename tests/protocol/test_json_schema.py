@@ -45,6 +45,21 @@ def test_an_unknown_draft_is_the_newest(draft, *, is_checked):
     assert (problem_of(schema, ["a"]) is not None) is is_checked
 
 
+BOUNDS = {"minimum": 0, "exclusiveMinimum": True, "exclusiveMaximum": False}
+
+
+@pytest.mark.parametrize("value", [0, 1])
+def test_bounds_as_draft_4_has_them_need_no_draft(value):
+    """OpenAPI 3.0 writes them so, and never says in which draft."""
+    schema = {"properties": {"a": BOUNDS}, "enum": [{"a": value}]}
+
+    found = problem_of(schema, {"a": value})
+
+    assert problem_of_schema(schema) is None
+    assert (found is None) is (value > 0)
+    assert "true is not of type" in str(problem_of_schema({"exclusiveMinimum": True}))
+
+
 def test_formats_and_encodings_are_not_checked():
     schema = {"$schema": DRAFT_7, "format": "date", "contentEncoding": "base64"}
 

@@ -161,6 +161,22 @@ def test_a_name_that_no_set_can_have_is_no_set(settings, place, name):
     assert is_fresh(settings, place)
 
 
+@pytest.mark.parametrize("named", ["rules.yaml", "rules/strict.yaml"])
+def test_error_a_rules_file_that_leads_into_the_project(settings, place, named):
+    """What the next `git pull` brings would be the user's own rules."""
+    theirs = place.owner / ".bridge" / named
+    for folder in (theirs.parent, (place.guard / named).parent):
+        folder.mkdir(parents=True, exist_ok=True)
+    theirs.write_text(MINE)
+    (place.guard / named).symlink_to(theirs)
+
+    users = [each for each in sources(settings, place) if each.layer == "user"]
+
+    (source,) = [each for each in users if each.file == place.guard / named]
+    assert source.data is None
+    assert source.why.startswith(f"leads to {theirs}: a project's rules take")
+
+
 def test_a_rules_file_may_be_a_link_of_the_users(settings, place, tmp_path):
     (tmp_path / "dotfiles.yaml").write_text(MINE)
     (place.guard / "rules.yaml").symlink_to(tmp_path / "dotfiles.yaml")

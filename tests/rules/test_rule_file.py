@@ -249,10 +249,50 @@ def test_a_warning_of_what_can_never_hold(rule, said):
         "variables.task", "tool_name != 'Edt'", "agent != 'other'", "command", "false",
         "matches(cwd, ['*/.*', 'a?'])", "runs(command, 'git push', variables.x)",
         "tool_name == 'mcp__x__y'", "tool_name == 'Edit' or command", "depth > 0",
+        "1 < depth <= 2", "depth != 1 and depth < 2", "depth in [1, '1'] and depth",
+        "event.data.effort.level == 'low'", "event.data.get('tool_use_id', 1)",
+        "event.source == 'PreToolUse' and event.name != 'on_stop'",
+        "agent == 'researcher' and agent.startswith('re')", "agent is None or agent",
+        "command == 'x' and runs(command, 'x')", "session.permission_mode == 'plan'",
+        "variables.a != 'x' and variables.a != 'y'", "variables.a is None",
     ],
 )  # fmt: skip
 def test_no_warning_of_what_can_hold(when):
     assert problems(f'on_before_tool: [{{block: x, when: "{when}"}}]') == []
+
+
+_DATA = "event.data has no"
+_NEVER = "this is never true:"
+
+
+@pytest.mark.parametrize(
+    ("when", "why"),
+    [
+        ("event.data.tool", f"{_DATA} 'tool' in on_before_tool; did you mean 'tool_"),
+        ("event.data.get('arguments').x", f"{_DATA} 'arguments' in on_before_tool"),
+        ("not event['data'].prompt", f"{_DATA} 'prompt' in on_before_tool"),
+        ("'result' in event.data", f"{_DATA} 'result' in on_before_tool"),
+        ("event.type == 'x'", "event has no 'type' in on_before_tool"),
+        ("session.mode", "session has no 'mode' in on_before_tool"),
+        ("event.name == 'PreToolUse'", f"{_NEVER} event.name is 'on_before_tool' "),
+        ("'resume' == event.source", f"{_NEVER} event.source is 'PreToolUse' there"),
+        ("depth == '1'", f"{_NEVER} depth is a number there"),
+        ("agent in [1, true]", f"{_NEVER} agent is a text there"),
+        ("depth > 3 and agent and depth < 2", f"{_NEVER} no depth is all"),
+        ("2 > depth > 2", f"{_NEVER} no depth is all that is asked of it"),
+        ("agent == 'a' and (cwd and agent == 'b')", f"{_NEVER} no agent is all"),
+        ("cwd or (agent == 'a' and agent != 'a')", f"{_NEVER} no agent is all"),
+        ("agent in ['a', 'b'] and agent is None", f"{_NEVER} no agent is all"),
+        ("agent == 'a' and agent.startswith('b')", f"{_NEVER} no agent is all"),
+        ("agent in []", f"{_NEVER} no agent is all that is asked of it"),
+        ("variables.a and not variables.a", f"{_NEVER} no variables.a is all"),
+    ],
+)
+def test_a_warning_of_what_is_never_so(when, why):
+    """Rules for other products ask for what no event of ours has."""
+    (found,) = read(f'on_before_tool: [{{block: x, when: "{when}"}}]').problems
+
+    assert (found.level, found.message[: len(why)]) == ("warning", why)
 
 
 def test_a_warning_of_what_an_event_does_not_have():

@@ -65,6 +65,7 @@ DRAWN = {
     "no item in a short list": (a_list(items=NO_TEXT, maxItems=3), []),
     "counts with a point": (ONES, [1, 1, 0]),
     "far bounds": ({"type": "number", "minimum": -(10**400), "maximum": 0}, 0),
+    "a bound of draft 4": (INTEGER | {"minimum": 7, "exclusiveMinimum": True}, 8),
     "two lower bounds": ({"type": "number"} | ABOVE, 4),
     "long": (a_list(items=INTEGER, minItems=90), [0] * 90),
     "deep": (nested(30), json.loads('{"a":' * 30 + "0" + "}" * 30)),

@@ -162,6 +162,11 @@ LONG = "x" * (MAX_PROMPT_CHARS + 1)
 WRONG = {
     "no such task": (own("get_task", task_id="#7"), "#7"),
     "no such agent": (own("spawn_agent", agent="reviewr", prompt="Look."), "reviewr"),
+    "nothing": (
+        own("spawn_agent", agent="some:one"),
+        "neither a prompt nor a `task_id",
+    ),
+    "no such task of an agent": (own("spawn_agent", agent="a", task_id="#7"), "#7"),
     "a name": (
         own("start_agent", agent=":<x>", prompt="Look."),
         "no agent is named ':<x>'",

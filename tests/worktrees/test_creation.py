@@ -241,7 +241,7 @@ SURPRISE = ("core.repositoryformatversion", "1"), ("extensions.surprise", "yes")
 OTHERS = [
     (begun_anew(), "the project is no git repository. What to do: git init, and a"),
     (begun_anew("-q"), "has no commit yet. What to do: git add and git commit first"),
-    (bare, "is a bare repository, without a work tree. What to do: work in a clone"),
+    (bare, "is a bare repository, without a work tree. What to do: work in a worktree"),
     (configured(("core.bare", "true")), "is a bare repository"),
     (
         configured(("core.worktree", "/tmp")),
