@@ -10,8 +10,8 @@ from typing import Any
 
 from bridge.protocol.request import Request
 
-# Fields of a request, and what an asker calls them.
-_COMPARED = {
+# The fields of a request that make its question, and what an asker calls them.
+QUESTION = {
     "agent_type": "agent",
     "prompt": "prompt",
     "answer_schema": "schema",
@@ -47,7 +47,7 @@ def differences(
     """
     found = [
         _difference(field, word, getattr(asked, field), getattr(earlier, field))
-        for field, word in _COMPARED.items()
+        for field, word in QUESTION.items()
         if not _is_same(field, asked, earlier)
     ]
     by = by or (earlier.claim.route if earlier.claim else earlier.route)
@@ -57,7 +57,7 @@ def differences(
 
 
 def _is_same(field: str, asked: Request, earlier: Request) -> bool:
-    ours, theirs = _value(field, asked), _value(field, earlier)
+    ours, theirs = asked_in(field, asked), asked_in(field, earlier)
     if ours == theirs:
         return True
     if field not in _FILLED_IN or (not asked.definition) == (not earlier.definition):
@@ -67,11 +67,11 @@ def _is_same(field: str, asked: Request, earlier: Request) -> bool:
     return bool(bare == Request.fields[field].get_default())
 
 
-def _value(field: str, request: Request) -> Any:
+def asked_in(field: str, request: Request) -> Any:
     """The value that counts: of a node not the line, which changes above it."""
     value = getattr(request, field)
     if field == "node" and value is not None:
-        return (value.file, value.type, value.name, value.text)
+        return [value.file, value.type, value.name, value.text]
     return value
 
 
