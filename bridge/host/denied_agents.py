@@ -6,6 +6,7 @@ one. A rule about one agent (`Agent(researcher)`) lets the call fail, with its r
 Source: measured on Claude Code 2.1.332.
 """
 
+import re
 from collections.abc import Iterator, Sequence
 
 from bridge.host.context import HookContext
@@ -16,6 +17,10 @@ _NAMES = frozenset({"Agent", "Task"})
 _RULES = frozenset({*_NAMES, "Agent(*)", "Task(*)", "*"})
 _DENY = ("--disallowedTools", "--disallowed-tools")
 _ONLY = "--tools"
+_SETTINGS = "--settings"
+_ALL = frozenset({"default", "preset:default"})
+# What is in parentheses belongs to the rule: `Bash(git * main)`.
+_RULE = re.compile(r"(?:\([^)]*\)?|[^, (])+")
 
 
 def why_no_agents(hook: HookContext) -> str | None:
@@ -24,8 +29,8 @@ def why_no_agents(hook: HookContext) -> str | None:
     if option := denying_option(arguments):
         return f"the session was started with {option}"
     files = settings_files(hook.settings.claude_dir, hook.store.place.project)
-    named = dict(_options(arguments)).get("--settings", "")
-    for file in (*files, named):
+    named = dict(_options(arguments)).get(_SETTINGS, [])
+    for file in (*files, *named[:1]):
         for rule in _deny_rules(file):
             if rule in _RULES:
                 return f"{file} has {rule!r} in permissions.deny"
@@ -34,11 +39,13 @@ def why_no_agents(hook: HookContext) -> str | None:
 
 def denying_option(arguments: Sequence[str]) -> str | None:
     """The option of a command line that takes the tool away; None if there is none."""
-    for option, value in _options(arguments):
-        named = set(value.replace(",", " ").split())
+    for option, values in _options(arguments):
+        value = " ".join(values)
+        named = {rule for each in values for rule in _RULE.findall(each)}
         if option in _DENY and named & _RULES:
             return f"{option} {value}"
-        if option == _ONLY and not named & {*_NAMES, "default"}:
+        is_all = value.strip().lower() in _ALL or named & _ALL
+        if option == _ONLY and not is_all and not named & _NAMES:
             return f"{option} {value!r}, which leaves out Agent"
     return None
 
@@ -50,14 +57,15 @@ def _deny_rules(settings: str) -> Iterator[str]:
     return rules_in(settings, "deny")
 
 
-def _options(arguments: Sequence[str]) -> Iterator[tuple[str, str]]:
+def _options(arguments: Sequence[str]) -> Iterator[tuple[str, list[str]]]:
     """Each option with all that follows it up to the next one."""
     option, values = "", list[str]()
-    for each in (*arguments, "--"):
-        if not each.startswith("--"):
+    for each in arguments:
+        is_value = option in (*_DENY, _ONLY, _SETTINGS) and not values
+        if is_value or not each.startswith("-"):
             values.append(each)
             continue
-        if option:
-            yield option, " ".join(values)
+        yield option, values
         option, has_value, value = each.partition("=")
         values = [value] if has_value else []
+    yield option, values

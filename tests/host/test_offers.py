@@ -2,6 +2,7 @@
 
 import json
 import os
+import shlex
 from typing import Any
 
 import pytest
@@ -161,12 +162,19 @@ OPTIONS = [
     ("--tools default --disallowedTools Agent(researcher)", None),
     ("--tools Bash Task --allowedTools Bash", None),
     ("", None),
+    ("--disallowedTools 'Bash(git * main)' 'Bash(echo Task, Agent)'", None),
+    ("--disallowedTools WebSearch -p 'Task: mend the Agent'", None),
+    ("--disallowedTools 'Bash(rm *), Agent' -c", "--disallowedTools Bash(rm *), Agent"),
+    ("--tools Bash -p 'Ask an Agent'", "--tools 'Bash', which leaves out Agent"),
+    ("--tools Default", None),
+    ("--tools preset:default,!Bash -c", None),
+    ("--tools '' -p hi", "--tools '', which leaves out Agent"),
 ]
 
 
 @pytest.mark.parametrize(("line", "option"), OPTIONS)
 def test_options_that_take_the_tool_away(line, option):
-    assert denying_option(line.split()) == option
+    assert denying_option(shlex.split(line)) == option
 
 
 @pytest.mark.parametrize("is_off", [True, False])
