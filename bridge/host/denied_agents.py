@@ -17,7 +17,9 @@ _NAMES = frozenset({"Agent", "Task"})
 _RULES = frozenset({*_NAMES, "Agent(*)", "Task(*)", "*"})
 _DENY = ("--disallowedTools", "--disallowed-tools")
 _ONLY = "--tools"
-_SETTINGS = "--settings"
+_SETTINGS, _SOURCES = "--settings", "--setting-sources"
+# Those of `settings_files`.
+_LAYERS = ("managed", "user", "project", "local")
 _ALL = frozenset({"default", "preset:default"})
 # What is in parentheses belongs to the rule: `Bash(git * main)`.
 _RULE = re.compile(r"(?:\([^)]*\)?|[^, (])+")
@@ -29,7 +31,11 @@ def why_no_agents(hook: HookContext) -> str | None:
     if option := denying_option(arguments):
         return f"the session was started with {option}"
     files = settings_files(hook.settings.claude_dir, hook.store.place.project)
-    named = dict(_options(arguments)).get(_SETTINGS, [])
+    options = dict(_options(arguments))
+    named = options.get(_SETTINGS, [])
+    if _SOURCES in options:
+        chosen = {"managed", *",".join(options[_SOURCES]).replace(" ", "").split(",")}
+        files = tuple(f for of, f in zip(_LAYERS, files, strict=True) if of in chosen)
     for file in (*files, *named[:1]):
         for rule in _deny_rules(file):
             if rule in _RULES:
@@ -41,7 +47,8 @@ def denying_option(arguments: Sequence[str]) -> str | None:
     """The option of a command line that takes the tool away; None if there is none."""
     for option, values in _options(arguments):
         value = " ".join(values)
-        named = {rule for each in values for rule in _RULE.findall(each)}
+        # Of the whole: where `ps` tells the arguments, each word is one.
+        named = {*_RULE.findall(value)}
         if option in _DENY and named & _RULES:
             return f"{option} {value}"
         is_all = value.strip().lower() in _ALL or named & _ALL
@@ -61,7 +68,7 @@ def _options(arguments: Sequence[str]) -> Iterator[tuple[str, list[str]]]:
     """Each option with all that follows it up to the next one."""
     option, values = "", list[str]()
     for each in arguments:
-        is_value = option in (*_DENY, _ONLY, _SETTINGS) and not values
+        is_value = option in (*_DENY, _ONLY, _SETTINGS, _SOURCES) and not values
         if is_value or not each.startswith("-"):
             values.append(each)
             continue
