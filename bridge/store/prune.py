@@ -110,8 +110,8 @@ def prune(
     keys without a request are always removed; unfinished requests stay. Takes the
     lock itself, one `batch` at a time. A dry run only counts what has ended.
 
-    `max_bytes` takes nothing that is younger than `least_s` seconds. Neither limit takes
-    or counts a request that `is_spared`.
+    `max_bytes` takes nothing that is younger than `least_s` seconds. Neither limit
+    takes or counts a request that `is_spared`.
     """
     if not dry_run:
         sweep_all(state)
