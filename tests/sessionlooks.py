@@ -59,9 +59,9 @@ def reasons(world: HookWorld) -> list[str]:
     return [f"{reason.what}: {reason.about}" for reason in standing.reasons]
 
 
-def is_reused(world: HookWorld) -> bool:
+def is_reused(world: HookWorld, *, timeout_s: float = 60) -> bool:
     """Whether the question has an answer at once; the session answers no other."""
     try:
-        return world.bridge.ask("Look.", cached=True).cached
+        return world.bridge.ask("Look.", cached=True, timeout_s=timeout_s).cached
     except CannotWaitHere:
         return False

@@ -38,7 +38,11 @@ def find_answer(
         for route in routes:
             asked = begun.on(route)
             given = _find(state, asked, route, store.place.project, until_s)
-            if given is None and route == "host" and _is_kept_soon(store, asked):
+            if (
+                given is None
+                and route == "host"
+                and _is_kept_soon(store, asked, until_s)
+            ):
                 given = _find(state, asked, route, store.place.project, until_s)
             if given is None:
                 continue
@@ -57,13 +61,13 @@ def _find(
     return given if given is not None and _holds(given, until_s) else None
 
 
-def _is_kept_soon(store: Store, asked: Request) -> bool:
+def _is_kept_soon(store: Store, asked: Request, until_s: float) -> bool:
     """Wait while a hook writes down what its answer to this question rests on.
 
     The answer is out before that. False if no hook does.
     """
     question, waited = digest_of(asked, "host"), False
-    until_s = store.clock.monotonic_s() + kept_reads.READ_S
+    until_s = min(until_s, store.clock.monotonic_s() + kept_reads.READ_S)
     while store.clock.monotonic_s() < until_s and _is_ending(store, question):
         waited = True
         time.sleep(_LOOK_S)
@@ -71,14 +75,20 @@ def _is_kept_soon(store: Store, asked: Request) -> bool:
 
 
 def _is_ending(store: Store, question: str) -> bool:
-    """Whether an agent has answered this question, and its run is on record still."""
+    """Whether an agent has just answered this question, and its run is on record still.
+
+    One that stays on record longer had its hook killed.
+    """
     runs = subagent_runs.all_runs(store)
-    asked = (each.request_id for each in runs if each.state == "running")
+    asked = (e.request_id for e in runs if e.state == "running" and not e.nested)
     found = (store.find(RequestId(name)) for name in {*asked})
     return any(
         each is not None
         and each.request is not None
         and each.response is not None
+        and each.response.success
+        and each.response.route == "host"
+        and 0 <= store.now_ms() - each.response.completed_at < kept_reads.READ_S * 1000
         and digest_of(each.request, "host") == question
         for each in found
     )

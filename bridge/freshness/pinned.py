@@ -13,10 +13,12 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from bridge.freshness.kept_reads import FOLDER, file_of_question
+from bridge.freshness.lock_file import MAX_BYTES
 from bridge.protocol import plain_json
 from bridge.protocol.record import json_object
 from bridge.store.dedup_keys import known_request
 from bridge.store.directory import NotAPlainFile
+from bridge.store.plain_file import open_plain
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -47,8 +49,9 @@ def pinned(state: State) -> set[str]:
     """The requests whose answers are named by a lock that is still there."""
     found = set()
     for file, project in _noted(state).items():
-        with suppress(OSError), open(file, "rb") as lock:
-            for question in _ANSWER.findall(lock.read()):
+        # It is anybody's file by now: a pipe would never be read to its end.
+        with suppress(OSError, ValueError), open_plain(file) as lock:
+            for question in _ANSWER.findall(lock.read(MAX_BYTES)):
                 name = file_of_question(question.decode(), project)
                 found.add(known_request(state, name, folder=FOLDER))
     return {request for request in found if request is not None}

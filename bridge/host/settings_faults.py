@@ -47,7 +47,9 @@ _CHOICES = {
     "autoUpdatesChannel": ("latest", "stable", "rc"),
     "tui": ("default", "fullscreen"),
 }
-_MODES = ("acceptEdits", "auto", "bypassPermissions", "default", "dontAsk", "plan")
+_MODES = (
+    "acceptEdits", "auto", "bypassPermissions", "default", "dontAsk", "manual", "plan",
+)  # fmt: skip
 # A hook that fails to load here could be what guards the permissions beside it.
 _GUARDS = ("PreToolUse", "PermissionRequest", SKILL_COMMAND)
 _TYPES = ("command", "prompt", "agent", "http", "mcp_tool")
@@ -70,7 +72,8 @@ def _faults(settings: Mapping[str, Any]) -> Iterator[str]:
         elif (choices := _CHOICES.get(key)) and value not in choices:
             yield _told(key, f"one of {', '.join(choices)}", value)
     days = settings.get("cleanupPeriodDays", 1)
-    if type(days) is not int or days < 1:
+    is_number = isinstance(days, int | float) and not isinstance(days, bool)
+    if not is_number or days < 1 or days % 1:
         yield _told("cleanupPeriodDays", "a whole number above 0", days)
     plugins = settings.get("enabledPlugins", {})
     if not isinstance(plugins, dict):
@@ -102,7 +105,7 @@ def _of_permissions(value: object) -> Iterator[str]:
         elif key == "additionalDirectories":
             wrong = [each for each in listed if not isinstance(each, str)]
             yield from (_told(place, "a list of strings", each) for each in wrong)
-    if (mode := permissions.get("defaultMode", _MODES[0])) not in _MODES:
+    if (mode := permissions.get("defaultMode", "default")) not in _MODES:
         yield _told("permissions.defaultMode", f"one of {', '.join(_MODES)}", mode)
     key = "disableBypassPermissionsMode"
     if (said := permissions.get(key, "disable")) != "disable":

@@ -16,6 +16,7 @@ from bridge.errors import NewerSchema
 from bridge.protocol import plain_json
 from bridge.protocol.plain_types import Limits
 from bridge.protocol.value import Value
+from bridge.protocol.wording import one_line
 
 SCHEMA_VERSION = 1
 
@@ -50,7 +51,7 @@ class Record(Value):
         """As any value, with what a reader needs to know."""
         data = super().to_data()
         if self.some_needed and (needs := self.needs()):
-            data[_NEEDS] = sorted(needs.union(data.get(_NEEDS, ())))
+            data[_NEEDS] = sorted(needs.union(data.get(_NEEDS) or ()))
         return data
 
     def to_json(self) -> bytes:
@@ -103,8 +104,8 @@ def refuse_unknown(
     if strange := sorted({*found}.difference(known)):
         where = f"{file}: " if file else ""
         raise NewerSchema(
-            f"{where}{', '.join(strange[:_NAMED])}: not known to this hostbridge; "
-            "update hostbridge"
+            f"{where}{one_line(', '.join(strange[:_NAMED]))}: not known to this "
+            "hostbridge; update hostbridge"
         )
 
 

@@ -71,7 +71,10 @@ def arguments_of(pid: int) -> list[str]:
         line = (_PROC / str(pid) / "cmdline").read_bytes()
     except OSError:
         return []
-    return [part.decode(errors="replace") for part in line.split(b"\0")[1:]]
+    return [
+        part.decode(errors="replace")
+        for part in line.removesuffix(b"\0").split(b"\0")[1:]
+    ]
 
 
 def describe(pid: int) -> str:

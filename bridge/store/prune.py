@@ -110,19 +110,19 @@ def prune(
     keys without a request are always removed; unfinished requests stay. Takes the
     lock itself, one `batch` at a time. A dry run only counts what has ended.
 
-    `max_bytes` takes nothing that is younger than `least_s` seconds, and neither limit
-    a request that `is_spared`.
+    `max_bytes` takes nothing that is younger than `least_s` seconds. Neither limit
+    takes or counts a request that `is_spared`.
     """
     if not dry_run:
         sweep_all(state)
     now_s = state.clock.now_us() / 1_000_000
     kept_s = inf if older_than_days is None else older_than_days * DAY_S
-    items = sorted(_finished(state), key=lambda item: item.changed_s)
+    # Of what stays in any case, however much, nothing else is to make room.
+    may_go = (i for i in _finished(state) if not (i.is_request and is_spared(i.name)))
+    items = sorted(may_go, key=lambda item: item.changed_s)
     total = sum(item.size for item in items)
     doomed = []
     for item in items:
-        if item.is_request and is_spared(item.name):
-            continue
         age_s = now_s - item.changed_s
         is_too_much = max_bytes is not None and total > max_bytes and age_s >= least_s
         if age_s > kept_s or is_too_much:

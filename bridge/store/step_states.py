@@ -132,6 +132,8 @@ def left_at(store: Store, holder: Holder) -> str:
         record = find(store, holder)
     except BrokenState as error:
         return f"in a workflow whose record {error.path} {error.why}"
+    except NewerSchema as error:
+        return f"in a workflow that cannot be read: {error.what}"
     if record is None or step_of(record) is None or not record["code"].get("exit"):
         return ""
     return f"in step {record['step']!r} of the workflow {record['code']['name']}"

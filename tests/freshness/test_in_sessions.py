@@ -58,16 +58,24 @@ def test_an_answer_waits_for_nothing_that_it_rests_on(session, monkeypatch):
     assert seen == ["success", True, True]
 
 
+@pytest.mark.parametrize(
+    ("read_s", "timeout_s", "later_s"),
+    [(0.1, 60, 0), (60, 0.6, 0), (60, 60, 61), (60, 60, -61)],
+    ids=["reads are bounded", "its deadline", "long ago", "the clock was set back"],
+)
 def test_an_answer_whose_hook_was_killed_is_given_again_by_another(
-    session, monkeypatch
+    session, monkeypatch, read_s, timeout_s, later_s
 ):
-    monkeypatch.setattr(kept_reads, "READ_S", 0.1)
+    """Its run stays on record; nobody waits for it longer than a hook may read."""
+    monkeypatch.setattr(kept_reads, "READ_S", read_s)
     monkeypatch.setattr(run_ends, "keep_reads", Mock(side_effect=KeyboardInterrupt))
-
     with pytest.raises(KeyboardInterrupt):
         answered(session, reads(session, "src/a.py"))
+    session.set_clock(later_s)
+    begun_s = time.monotonic()
 
-    assert not is_reused(session)
+    assert not is_reused(session, timeout_s=timeout_s)
+    assert time.monotonic() - begun_s < 20
 
 
 UNCHECKABLE = {

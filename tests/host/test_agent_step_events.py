@@ -18,6 +18,7 @@ from stepworld import (
 )
 
 from bridge.protocol.ids import check_id
+from bridge.store import step_states
 
 WORK = "Workflow two, step work."
 
@@ -81,6 +82,21 @@ def test_it_may_not_end_before_its_workflow(world: HookWorld):
     left = "in step 'look' of the workflow two"
     assert error.message == f"the agent ended before its workflow did: {left}"
     assert (error.code, world.response(request).raw_output) == ("steps_left", GOOD)
+
+
+def test_a_record_of_a_newer_hostbridge_ends_its_request_by_name(world, monkeypatch):
+    """And holds up nobody else's end, which the same events tell of."""
+    request, agent = led(world, STOPS)
+    monkeypatch.setattr(step_states, "KEYS", step_states.KEYS - {"params"})
+
+    for _ in range(3):
+        world.stop(agent)
+    world.notice(agent)
+    prompt(world)
+
+    error = world.response(request).error
+    assert error.code == "steps_left"
+    assert "params: not known to this hostbridge" in error.message
 
 
 def test_it_is_not_held_back_while_its_own_work(world: HookWorld):

@@ -35,22 +35,24 @@ def ended(store):
 
 
 @pytest.mark.parametrize(
-    ("days", "limits", "gone"),
+    ("days", "limits", "large", "gone"),
     [
-        (89, {}, 0),
-        (91, {}, 1),
-        (9000, {"keep_days": 0}, 0),
-        (0.9, {"keep_mib": 1}, 0),
-        (1.1, {"keep_mib": 1}, 1),
+        (89, {}, "plain", 0),
+        (91, {}, "plain", 1),
+        (9000, {"keep_days": 0}, "plain", 0),
+        (0.9, {"keep_mib": 1}, "plain", 0),
+        (1.1, {"keep_mib": 1}, "plain", 1),
+        # It makes no room for what stays.
+        (1.1, {"keep_mib": 1}, "r1run-a", 0),
     ],
 )
 def test_only_what_is_over_the_limits_and_needed_by_nobody_goes(
-    store, settings, tmp_path, days, limits, gone
+    store, settings, tmp_path, days, limits, large, gone
 ):
     finished(store, "plain", "r1run-a", "locked")
     store.submit(request("waits"))
-    large = store.place.state / "responses" / "plain.json"
-    large.write_bytes(large.read_bytes().rstrip() + b" " * (1 << 20))
+    file = store.place.state / "responses" / f"{large}.json"
+    file.write_bytes(file.read_bytes().rstrip() + b" " * (1 << 20))
     (store.place.state / "runs" / "r1run").mkdir(parents=True)
     lock = tmp_path / "answers.lock"
     lock.write_text(f"hostbridge answers 1\n\nanswer {QUESTION}\n")
@@ -68,6 +70,8 @@ def test_only_what_is_over_the_limits_and_needed_by_nobody_goes(
     assert ("plain" not in ended(store)) == bool(gone)
     assert cleaning.last(later).requests == gone
     lock.unlink()
+    # Nobody waits for its other end.
+    os.mkfifo(lock)
     if gone and not limits:
         assert clean(later, settings).requests == 2
 

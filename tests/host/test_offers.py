@@ -2,11 +2,13 @@
 
 import json
 import os
+import shlex
 from typing import Any
 
 import pytest
 from hookworld import running
 
+from bridge.host import denied_agents
 from bridge.host.denied_agents import denying_option
 from bridge.host.offers import MAX_STOP_OFFERS, REPEAT_AFTER_MS
 from bridge.host.output import MAX_CONTEXT
@@ -154,6 +156,29 @@ def test_a_session_without_the_tool_is_asked_once(world, rule):
     assert (error.code, error.message) == ("agent_denied", f"{why}in permissions.deny")
 
 
+@pytest.mark.parametrize(
+    ("arguments", "code"),
+    [
+        (["--setting-sources", "project,local"], None),
+        (["--setting-sources="], None),
+        (["--setting-sources", "user", "-p", "hi"], "agent_denied"),
+    ],
+)
+def test_settings_that_the_session_does_not_read_deny_nothing(
+    world, monkeypatch, arguments, code
+):
+    file = world.home / ".claude" / "settings.json"
+    file.parent.mkdir(parents=True)
+    file.write_text('{"permissions": {"deny": ["Agent"]}}')
+    monkeypatch.setattr(denied_agents, "arguments_of", lambda _pid: arguments)
+    request = world.submit()
+
+    for _ in range(2):
+        world.say("Stop", background_tasks=[])
+
+    assert world.code(request) == code
+
+
 OPTIONS = [
     ("-p hi --disallowedTools Bash Agent", "--disallowedTools Bash Agent"),
     ("--disallowed-tools=Task --model opus", "--disallowed-tools Task"),
@@ -161,12 +186,20 @@ OPTIONS = [
     ("--tools default --disallowedTools Agent(researcher)", None),
     ("--tools Bash Task --allowedTools Bash", None),
     ("", None),
+    ("--disallowedTools 'Bash(git * main)' 'Bash(echo Task, Agent)'", None),
+    ("--disallowedTools WebSearch -p 'Task: mend the Agent'", None),
+    ("--disallowedTools 'Bash(rm *), Agent' -c", "--disallowedTools Bash(rm *), Agent"),
+    ("--tools Bash -p 'Ask an Agent'", "--tools 'Bash', which leaves out Agent"),
+    ("--disallowedTools 'Bash(git' '*' 'main)' -p x", None),
+    ("--tools Default", None),
+    ("--tools preset:default,!Bash -c", None),
+    ("--tools '' -p hi", "--tools '', which leaves out Agent"),
 ]
 
 
 @pytest.mark.parametrize(("line", "option"), OPTIONS)
 def test_options_that_take_the_tool_away(line, option):
-    assert denying_option(line.split()) == option
+    assert denying_option(shlex.split(line)) == option
 
 
 @pytest.mark.parametrize("is_off", [True, False])

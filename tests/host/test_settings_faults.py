@@ -29,6 +29,7 @@ GUARD = "hooks.PreToolUse[0]"
 # With the place that is told.
 FAULTS = [
     ({"cleanupPeriodDays": 0}, "cleanupPeriodDays"),
+    ({"cleanupPeriodDays": 1.5}, "cleanupPeriodDays"),
     ({"model": None}, "model"),
     ({"verbose": "yes"}, "verbose"),
     ({"env": ["A=1"]}, "env"),
@@ -58,6 +59,7 @@ HARMLESS = [
     {"env": {"A": 1}},
     {"enabledPlugins": {"a@b": ["1"]}},
     {"permissions": {"allow": [1, "Bash("], "zz": 1}},
+    {"permissions": {"defaultMode": "manual"}, "cleanupPeriodDays": 30.0},
     guard(RUN, None, hook(type="x", timeout="5"), event="Stop"),
     {"hooks": {"Nope": 3, **guard(hook(zz=1))["hooks"]}},
     {"hooks": entries(form_of("local", HOOKS, "python3"))},

@@ -69,6 +69,12 @@ def test_error_what_an_older_hostbridge_may_not_overlook_is_refused_by_name():
     )
     assert parse(Later, later.to_json()).is_secret
     assert "needs" not in parse(Later, record(isSecret=False)).to_data()
+    with pytest.raises(NewerSchema) as caught:
+        parse(Request, record(needs=["\x1b[2J\n", "a" * 9000]))
+    assert str(caught.value).isprintable()
+    assert len(str(caught.value)) < 400
+    # A key of theirs, which says nothing.
+    assert parse(Later, record(isSecret=True, needs=None)).to_data()["needs"]
     with pytest.raises(Unparsable, match="needs: expected a list of names"):
         parse(Request, record(needs="isSecret"))
 
