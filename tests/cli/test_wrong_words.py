@@ -32,6 +32,7 @@ WRONG = {
     "flow check": "check needs a flow; try: hostbridge flow check FILE|NAME|-",
     "flow check --mermaid x": "try: hostbridge flow graph --mermaid FILE",
     "flow check a -o x.flow": "--out and --force are for: hostbridge flow",
+    "flow check x.yaml": "is checked by: hostbridge workflow check x.yaml",
     "flow check no.flow": "no.flow: no such file or directory",
     "flow design": "design: what is the flow to do: hostbridge flow design",
     "flow design a -o no/x.flow": "there is no folder no",
