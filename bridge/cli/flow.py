@@ -41,6 +41,7 @@ from bridge.flow.library import text_of
 from bridge.flow.parser import parse_flow
 from bridge.flow.problems import InvalidFlow, diagnostics
 from bridge.flow.syntax_tree import Flow, Group, Parallel, walk
+from bridge.protocol.wording import in_shell
 
 _DESIGN = "For design"
 _OF_ASK = {"--route", "--model", "--session", "--timeout"}
@@ -148,6 +149,11 @@ def _draw(flows: Flows, word: str, options: Namespace) -> None:
 
 
 def _file(flows: Flows, word: str) -> Path:
+    if Path(word).suffix in (".yaml", ".yml"):
+        raise InvalidRequest(
+            f"{word}: a flow's file ends with .flow; a pipeline or a step workflow is "
+            f"checked by: {in_shell('hostbridge', 'workflow', 'check', word)}"
+        )
     return Path(word) if word == "-" else flows.file_of(word)
 
 

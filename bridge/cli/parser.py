@@ -103,6 +103,11 @@ def _no_such_option(
 ) -> str:
     from difflib import get_close_matches
 
+    option = word.partition("=")[0]
+    name = option.lstrip("-").upper()
+    given = " ".join(each.settings["metavar"] for each in arguments)
+    if name in re.findall("[A-Z]+", given):
+        return f"no such option: {option} (the {name} is given without one)"
     near = get_close_matches(word, [n for flag in flags for n in flag.names], n=1)
     if near:
         return f"no such option: {word} (did you mean {near[0]}?)"

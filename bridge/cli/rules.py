@@ -96,10 +96,7 @@ def command(options: Namespace) -> int:
     bridge = Bridge.open()
     place = bridge.store.place
     which = options.which
-    if which is not None and options.what != "check":
-        near = f"; did you mean --command {shlex.quote(which)}?"
-        near = near if options.what == "test" else ""
-        raise InvalidRequest(f"{options.what} takes no {which!r}{near}")
+    _refuse_misplaced(options)
     if options.what == "new":
         return _new(bridge, options)
     check_agent = agent_check(bridge.settings, place.project)
@@ -129,6 +126,21 @@ def command(options: Namespace) -> int:
         errors = sum(len(file.errors) for file in files)
         complain(f"{counted(errors, 'error')} in rules; see: hostbridge rules check")
     return code
+
+
+def _refuse_misplaced(options: Namespace) -> None:
+    """Refuse what is for another use, which would go on as if it were not there."""
+    what, which = options.what, options.which
+    if which is not None and what != "check":
+        near = f"; did you mean --command {shlex.quote(which)}?"
+        near = near if what == "test" else ""
+        raise InvalidRequest(f"{what} takes no {which!r}{near}")
+    for each in OPTIONS if what != "test" else ():
+        name = each.names[-1]
+        value = getattr(options, each.settings.get("dest", name.removeprefix("--")))
+        if value and str(each.settings["help"]).startswith("For test"):
+            near = "; try: hostbridge rules check FILE" if name == "--file" else ""
+            raise InvalidRequest(f"{what} takes no {name}: test does{near}")
 
 
 def _check(

@@ -4,13 +4,15 @@
     event.name == "PreToolUse"                          depth == "1"
 
 What asks about one name, and nothing else, is tried with each value that it can be: the
-literals that it has to equal, or numbers around its bounds. What may be any other value
-is not judged.
+literals that it has to equal, or numbers at its bounds, between and beyond them. What
+may be any other value is not judged.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import pairwise
+from math import inf
 from typing import Any
 
 from bridge.policy.condition import ConditionError, decide
@@ -90,7 +92,9 @@ def _values(parts: list[Any]) -> list[Any] | None:
     is_all = len(chains) == len(parts)
     if not is_all or not all(isinstance(each, int | float) for each in numbers):
         return None
-    return [each + step for each in numbers for step in (-0.5, 0, 0.5)]
+    bounds = sorted({*numbers})
+    between = [(one + other) / 2 for one, other in pairwise(bounds)]
+    return [-inf, *bounds, *between, inf]
 
 
 def _is_literal(left: Any, right: Any) -> bool:

@@ -27,7 +27,8 @@ _END = "stop_hook_active last_assistant_message background_tasks session_crons"
 _DATA_OF = {
     "on_session_start": "source model session_title",
     "on_user_prompt": "prompt session_title",
-    "on_before_tool": "tool_name tool_input tool_use_id",
+    # The last one is of a shell command in a skill's text.
+    "on_before_tool": "tool_name tool_input tool_use_id command_name",
     "on_after_tool": "tool_name tool_input tool_use_id tool_response duration_ms error "
     "is_interrupt",
     "on_subagent_stop": f"{_END} agent_transcript_path",

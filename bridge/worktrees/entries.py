@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -40,6 +41,22 @@ def entry_of(git: Git, folder: Path) -> Path | None:
             ways=("remove the link", "git worktree prune"),
         )
     return found
+
+
+def users_of(git: Git, branch: str) -> Iterator[tuple[Path, str]]:
+    """The git folders of the work trees that use a branch, and what they do with it."""
+    name = refs.HEADS + branch
+    for folder in (git.common, *entries(git)):
+        kinds = ("rebase-merge", "rebase-apply")
+        if any(first_line(folder / kind / "head-name") == name for kind in kinds):
+            yield folder, "being rebased"
+        elif refs.head_of(folder) == name:
+            yield folder, "checked out"
+
+
+def tree_of(git: Git, folder: Path) -> Path:
+    """The work tree of a git folder, for a message."""
+    return git.common.parent if folder == git.common else folder_named(folder) or folder
 
 
 def folder_named(entry: Path) -> Path | None:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Literal
 from bridge.policy.permissions import governs_sessions
 from bridge.worktrees import refs
 from bridge.worktrees.attributes import check_unfiltered, driven, listed
-from bridge.worktrees.entries import entries, first_line, folder_named
+from bridge.worktrees.entries import tree_of, users_of
 from bridge.worktrees.index_file import IndexCopy, conflicts_of
 from bridge.worktrees.patches import patch
 from bridge.worktrees.refused import DirtyFiles, WorktreeRefused
@@ -213,23 +213,10 @@ def _refuse_dirty(git: Git, index: IndexCopy, planned: list[Change], into: str) 
 
 def _refuse_in_use(git: Git, branch: str) -> None:
     """Refuse a branch that another work tree has checked out, or is rebasing."""
-    name = refs.HEADS + branch
-    others = [git.common, *entries(git)]
-    for folder in others:
-        rebased = any(
-            first_line(folder / kind / "head-name") == name
-            for kind in ("rebase-merge", "rebase-apply")
-        )
-        is_here = folder == git.folder
-        is_there = not is_here and refs.head_of(folder) == name
-        if rebased or is_there:
-            place = git.project if is_here else _tree_of(git, folder)
-            what = "being rebased" if rebased else "checked out"
+    for folder, what in users_of(git, branch):
+        if folder != git.folder or what == "being rebased":
             raise WorktreeRefused(
-                f"{git.project}: the branch {branch!r} is {what} in {place}",
+                f"{git.project}: the branch {branch!r} is {what} in "
+                f"{tree_of(git, folder)}",
                 ways=("merge there with git", "or check out another branch there"),
             )
-
-
-def _tree_of(git: Git, folder: Path) -> Path:
-    return git.common.parent if folder == git.common else folder_named(folder) or folder

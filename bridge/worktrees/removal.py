@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from bridge.protocol.wording import in_shell
 from bridge.worktrees import refs
 from bridge.worktrees.attributes import listed
-from bridge.worktrees.entries import entry_of
+from bridge.worktrees.entries import entry_of, tree_of, users_of
 from bridge.worktrees.refused import UnsavedWork, WorktreeRefused
 from bridge.worktrees.repository import Git, bounded, opened
 from bridge.worktrees.standing import look
@@ -37,7 +37,8 @@ def remove(worktree: Worktree, *, discard: bool = False) -> None:
         UnsavedWork: something is not committed, or not merged; with `discard`, that is
             dropped.
         RepositoryBusy: somebody else is changing the repository.
-        WorktreeRefused: the folder is not ours.
+        WorktreeRefused: the folder is not ours, or is locked (`git worktree lock`), or
+            its branch is in use in another work tree.
     """
     folder = worktree.folder
     with opened(worktree.project) as git:
@@ -54,6 +55,7 @@ def remove(worktree: Worktree, *, discard: bool = False) -> None:
                 f"{folder} is now the worktree of {known.branch!r}, not of "
                 f"{worktree.branch!r}"
             )
+        _refuse_used(git, known)
         if known.stage == "made" and not discard:
             _refuse_unsaved(look(git, known), known)
         write(known.at("removing"))
@@ -67,6 +69,7 @@ def refuse_unsaved(worktree: Worktree) -> None:
     Raises: as `remove`.
     """
     with opened(worktree.project) as git:
+        _refuse_used(git, worktree)
         if worktree.stage == "made":
             _refuse_unsaved(look(git, worktree), worktree)
 
@@ -82,6 +85,24 @@ def remove_all(git: Git, worktree: Worktree) -> None:
     forget(worktree.folder)
     with suppress(OSError):
         worktree.folder.parent.rmdir()
+
+
+def _refuse_used(git: Git, worktree: Worktree) -> None:
+    """Refuse what somebody else uses, as git does."""
+    folder = worktree.folder
+    entry = entry_of(git, folder)
+    if entry is not None and os.path.lexists(entry / "locked"):
+        raise WorktreeRefused(
+            f"{folder} is locked, so that it is not removed",
+            ways=(in_shell("git", "worktree", "unlock", folder),),
+        )
+    for other, what in users_of(git, worktree.branch):
+        if other != entry:
+            raise WorktreeRefused(
+                f"{folder}: its branch {worktree.branch!r} is {what} in "
+                f"{tree_of(git, other)}",
+                ways=("check out another branch there",),
+            )
 
 
 def _refuse_unsaved(found: Status, worktree: Worktree) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -80,9 +81,16 @@ def _is_elsewhere(git: Git, commit: CommitId, worktree: Worktree) -> bool:
     """Whether a commit is in the start, or in a branch but the worktree's own."""
     if commit == worktree.start or git.repo.descendant_of(worktree.start, commit):
         return True
+    own = refs.HEADS + worktree.branch
     for name in git.repo.references:
-        if name.startswith(refs.HEADS) and name != refs.HEADS + worktree.branch:
-            other = refs.tip(git, name.removeprefix(refs.HEADS))
-            if other and (other == commit or git.repo.descendant_of(other, commit)):
+        if not name.startswith(refs.HEADS):
+            continue
+        # Another name of the same branch goes nowhere without it.
+        with suppress(KeyError):
+            found = git.repo.references[name].resolve()
+            other = str(found.peel(git.lib.Commit).id)
+            if found.name != own and (
+                other == commit or git.repo.descendant_of(other, commit)
+            ):
                 return True
     return False

@@ -56,8 +56,9 @@ NO_NODE = "it needs a piece of source: name one with --node FILE::NAME"
 @pytest.mark.parametrize(
     ("prompt", "problem"),
     [
-        ("{{ tsk }}", "'tsk' is undefined"),
-        ("{{ arguments.n }}", "there is no 'n' in it"),
+        ("{{ tsk }}", "'tsk' is undefined; did you mean 'task' or 'task_id'?"),
+        ("{{ place }}", "'place' is undefined; give it: --var place=…"),
+        ("{{ arguments.n }}", "there is no 'n' in it; give it: --set n=…"),
         ("{{ node_text }}", f"'node_text' is undefined; {NO_NODE}"),
     ],
 )
@@ -72,21 +73,21 @@ def test_error_a_value_that_the_call_lacks(world, prompt, problem):
 
 
 @pytest.mark.parametrize(
-    ("prompt", "known"),
+    ("prompt", "way_out"),
     [
-        ('{{ arguments.package | default("all") }}', "package"),
-        ('{{ arguments["b"] }}{{ arguments.a }}', "a, b"),
-        ("Look around.", ""),
+        ('{{ arguments.package | default("all") }}', "it reads package"),
+        ('{{ arguments["b"] }}{{ arguments.a }}', "it reads a, b"),
+        ("Look around.", "it reads none: say it in the prompt"),
+        ("{{ pakage }}", "pakage is a variable there: --var pakage=…"),
     ],
 )
-def test_error_an_argument_that_no_template_reads(world, prompt, known):
+def test_error_an_argument_that_no_template_reads(world, prompt, way_out):
     """A misspelt argument would otherwise have no effect."""
     definition = world.defined(f"prompt: '{prompt}'")
 
     with pytest.raises(InvalidRequest) as failed:
         applied(definition, asked(arguments={"pakage": "billing"}))
 
-    way_out = f"it reads {known}" if known else "it reads none: say it in the prompt"
     assert str(failed.value) == f"agent 'a' reads no argument 'pakage'; {way_out}"
 
 

@@ -255,6 +255,9 @@ def test_a_warning_of_what_can_never_hold(rule, said):
         "agent == 'researcher' and agent.startswith('re')", "agent is None or agent",
         "command == 'x' and runs(command, 'x')", "session.permission_mode == 'plan'",
         "variables.a != 'x' and variables.a != 'y'", "variables.a is None",
+        "0.1 < variables.a < 0.3", "variables.a > 1 and variables.a < 1.0001",
+        "variables.a > 0 and variables.a < 1 and variables.a != 0.5",
+        "variables.a > 1e300", "event.data.command_name == 'deploy'",
     ],
 )  # fmt: skip
 def test_no_warning_of_what_can_hold(when):

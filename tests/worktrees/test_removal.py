@@ -1,12 +1,13 @@
 """A worktree is removed with its branch, never with work that is nowhere else."""
 
 import os
+import re
 import shutil
 
 import pytest
 
 from bridge import worktrees
-from bridge.worktrees import UnsavedWork, WorktreeRefused
+from bridge.worktrees import UnsavedWork, WorktreeRefused, removal
 
 
 def test_nothing_is_left(repository, worktree, state):
@@ -144,3 +145,42 @@ def test_status(repository, worktree):
     assert (status.exists, status.branch) == (False, None)
     assert (status.changed, status.ahead) == ((), 1)
     assert (status.is_merged, status.differs) == (False, True)
+
+
+@pytest.mark.parametrize(
+    ("commands", "why"),
+    [
+        ("worktree lock {folder}", "is locked"),
+        ("switch -q --ignore-other-worktrees {branch}", "is checked out in {project}"),
+        (
+            "-C {folder} switch -q --detach; worktree add -q {other} {branch}",
+            "is checked out in {other}",
+        ),
+    ],
+)
+def test_error_in_use(repository, worktree, tmp_path, commands, why):
+    names = {
+        "folder": worktree.folder,
+        "branch": worktree.branch,
+        "project": repository.folder,
+        "other": tmp_path / "other",
+    }
+    for command in commands.format(**names).split("; "):
+        repository.git(*command.split())
+
+    for refusing in (removal.refuse_unsaved, worktrees.remove):
+        with pytest.raises(WorktreeRefused, match=re.escape(why.format(**names))):
+            refusing(worktree)
+
+    assert (worktree.folder / "a").exists()
+    assert repository.tip(worktree.branch)
+
+
+def test_error_another_name_of_its_branch_is_no_other_branch(repository, worktree):
+    repository.write("new", "x", cwd=worktree.folder)
+    worktrees.commit(worktree, "one")
+    for name, to in (("alias", worktree.branch), ("gone", "nowhere")):
+        repository.git("symbolic-ref", f"refs/heads/{name}", f"refs/heads/{to}")
+
+    with pytest.raises(UnsavedWork):
+        worktrees.remove(worktree)
