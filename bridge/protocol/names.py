@@ -46,9 +46,11 @@ def is_client_model(model: str) -> bool:
 
 def is_model(model: str) -> bool:
     """Whether some route could be asked for it, by its name alone."""
+    if model.endswith(MODEL_FILE):
+        # A path may hold a no-break space, but names of models are told in one line.
+        return len(model.splitlines()) == 1
     return model.isprintable() and (
         model == INHERIT
         or is_client_model(model)
-        or model.endswith(MODEL_FILE)
         or (model.startswith(OF_SERVER) and model != OF_SERVER)
     )

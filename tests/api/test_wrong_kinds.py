@@ -70,12 +70,10 @@ def arguments_of(way: str, call: Any) -> list[str]:
 
 def called(call: Any, name: str, value: object) -> InvalidRequest:
     """The error of a call in which one argument is wrong."""
-    required = [
-        each.name
-        for each in inspect.signature(call).parameters.values()
-        if each.default is each.empty and each.name in RIGHT
-    ]
-    given = {each: RIGHT[each] for each in required} | {name: value}
+    known = inspect.signature(call).parameters.values()
+    # A prompt may be left out only where a template says all.
+    required = [each.name for each in known if each.default in (each.empty, "")]
+    given = {each: RIGHT[each] for each in required if each in RIGHT} | {name: value}
     if name == "fallback":
         given["fallback_after_s"] = 1
 

@@ -139,7 +139,7 @@ def test_a_long_description_hides_no_grant(project):
 def test_a_line_break_in_a_value_starts_no_line_of_ours(project, words):
     """A line break in a value, or in a file's name, wrote lines as if of ours."""
     define(project, "bad\nname: all is well.yaml", "- no mapping\n")
-    text = GOOD + 'model: "x\\ngranted  nothing\\n/m.gguf"\n'
+    text = GOOD.replace("Works", '"Works\\ngranted  nothing\\nso"')
     define(project, "worker.yaml", text)
 
     if words == ("trust",):

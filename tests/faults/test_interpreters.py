@@ -109,6 +109,7 @@ def test_no_hook_blocks(world, tmp_path, how):
             # The stand-in that has read the event leaves nothing to tell it by.
             unknown = how == "ends with 2, having read" and hook.event in (
                 "PreToolUse",
+                "PreSkillShellCommand",
                 "PermissionRequest",
             )
             if hook.event != "FileChanged":

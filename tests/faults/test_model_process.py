@@ -19,6 +19,7 @@ from localmodel import HI, LONG, YES, ask, failure, start
 from polling import wait_until
 from thoroughness import rounds
 
+from bridge.agent_loop.chat_model import ModelFailed
 from bridge.extras import how_to_rebuild
 from bridge.llama.worker_client import _environment, tune
 from bridge.store.host_process import Liveness, identify, liveness
@@ -194,7 +195,7 @@ def test_no_descriptors_are_left(tmp_path):
     used = len(os.listdir("/proc/self/fd"))
     resource.setrlimit(resource.RLIMIT_NOFILE, (used + 2, hard))
     try:
-        with pytest.raises(OSError, match="Too many open files"):
+        with pytest.raises(ModelFailed, match="too many open files"):
             start(tmp_path)
     finally:
         resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))

@@ -77,7 +77,7 @@ def test_no_file_of_the_project_says_yes(world, where):
 
 def test_a_file_with_an_error_says_nothing(world):
     file = share(world)
-    file.write_text(file.read_text() + "slot = 1\n")
+    file.write_text(file.read_text() + "slots = 0\n")
 
     assert ended(world, dropped(world))[0] == "not_shared"
 

@@ -77,10 +77,10 @@ def test_tokens_are_reported_during_the_reply(llama):
 
 
 def test_error_a_schema_that_cannot_be_compiled_leaves_the_model_usable(llama):
-    assert failure(llama, shape={"not": {"type": "string"}}) == (
-        "bad_request",
-        'the schema cannot be compiled: Unimplemented keys: ["not"]',
-    )
+    code, message = failure(llama, shape={"type": "string", "pattern": "(?<=a)b"})
+
+    assert code == "bad_request"
+    assert message.startswith("the schema cannot be compiled: ")
     assert ask(llama).tokens
 
 

@@ -79,6 +79,7 @@ MODELS = [
     ("haikuu", False, False),
     ("openai:a\nb", False, False),
     ("a\u2028.gguf", False, False),
+    ("My\u00a0Models/a.gguf", True, False),
 ]
 
 

@@ -110,7 +110,7 @@ def test_a_model_gets_every_kind_of_object():
     model = TypeAdapter(Tree)
     drawn: list[Tree] = []
 
-    @QUICK
+    @settings(OFTEN, max_examples=200)
     @given(values(Tree))
     def draw(value):
         drawn.append(model.validate_python(value))
