@@ -4,7 +4,8 @@
     locks/cleaning.lock  held while it goes on
 
 Whatever runs then starts a process for it (`bridge/api/clean_up.py`), and nobody waits
-for that. A state is left alone on its first day.
+for that. A state is left alone on its first day, and on the first after a month without
+a look: so a clock that is years ahead for some hours removes nothing.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 
 FILE, LOCK = "cleaned.json", "cleaning.lock"
 EVERY_S = 86_400.0
+_LONG_S = 30 * EVERY_S
 _MADE = "locks/store.lock"
 _SCRIPT = Path(__file__).parents[1] / "api" / "clean_up.py"
 
@@ -43,10 +45,13 @@ def start_if_due(store: Store, settings: Settings) -> bool:
         return False
     from bridge.process.detached import start_detached
 
+    is_long = _since_s(store) > _LONG_S
     with suppress(BridgeError, OSError):
         with store.state(make=False) as state:
             # First, so that one that cannot begin is not tried at each request.
             state.directory.beat(FILE)
+        if is_long:
+            return False
         place = plain_json.dumps(store.place.words()).decode()
         return start_detached(_SCRIPT, place)
     return False
@@ -56,11 +61,15 @@ def is_due(store: Store, settings: Settings) -> bool:
     """Whether it is time; two looks at most, as callers are many."""
     if not (settings.keep_days or settings.keep_mib):
         return False
+    return not 0 <= _since_s(store) < EVERY_S
+
+
+def _since_s(store: Store) -> float:
+    """How long ago it was begun, or the state was made; 0 if neither is known."""
     for name in (FILE, _MADE):
         with suppress(OSError):
-            begun_s = os.lstat(f"{store.place.state}/{name}").st_mtime
-            return not 0 <= time.time() - begun_s < EVERY_S
-    return False
+            return time.time() - os.lstat(f"{store.place.state}/{name}").st_mtime
+    return 0.0
 
 
 def note_end(store: Store, gone: Pruned) -> None:

@@ -35,7 +35,7 @@ from bridge.worktrees.refused import NoRepository, WorktreeRefused
 from bridge.worktrees.removal import remove_all, remove_tree
 from bridge.worktrees.repository import Git, bounded, open_tree, opened
 from bridge.worktrees.work_tree import parts_of
-from bridge.worktrees.worktree import Worktree, find, forget, write
+from bridge.worktrees.worktree import Worktree, find, forget, records, write
 
 if TYPE_CHECKING:
     from bridge.store.store import Store
@@ -108,9 +108,9 @@ def drop(folder: Path, **bounds: Any) -> None:
 
 def left_behind(store: Store) -> list[Worktree]:
     """The checkouts that nobody needs: their run has ended, or their time is over."""
-    now_ms, records = store.now_ms(), store.place.state / "worktrees"
+    now_ms = store.now_ms()
     found = []
-    for record in sorted(records.glob("*/*.json")):
+    for record in records(store.place.state):
         with suppress(BridgeError), store.state(make=False) as state:
             known = find(record.with_suffix(""))
             if known is not None and known.until_ms:

@@ -16,6 +16,7 @@ from bridge.errors import BridgeError, StateRefused
 from bridge.protocol import plain_json
 from bridge.protocol.wording import in_shell
 from bridge.store.live_runs import FILE, RUNS, is_marked
+from bridge.worktrees.worktree import records
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -76,16 +77,16 @@ def leftovers(store: Store, run: str = "") -> list[Leftover]:
 
     Checkouts, which have a time, are no worktrees in this sense.
     """
-    above = store.place.state / "worktrees"
+    found = records(store.place.state)
     # Most projects have none.
-    if not above.is_dir():
+    if not found:
         return []
     with store.state(make=False) as state:
-        return [*_found(state, above, run)]
+        return [*_found(state, found, run)]
 
 
-def _found(state: State, above: Path, only: str) -> Iterator[Leftover]:
-    for record in sorted(above.glob("*/*.json")):
+def _found(state: State, found: list[Path], only: str) -> Iterator[Leftover]:
+    for record in found:
         run, folder = record.parent.name, record.with_suffix("")
         if only not in ("", run) or is_marked(state, run) or _is_checkout(record):
             continue

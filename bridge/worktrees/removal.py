@@ -1,7 +1,8 @@
 """Remove a worktree of ours, with its branch; work that would be lost is refused.
 
 Only what has a record beside it is removed: the folder, its entry in the repository,
-its branch. The record goes last, so that a killed removal is gone on with.
+its branch. The record goes last, so that a killed removal is gone on with; what was
+made there since is work as before.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import shutil
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from bridge.protocol.wording import in_shell
 from bridge.worktrees import refs
@@ -21,9 +22,6 @@ from bridge.worktrees.refused import UnsavedWork, WorktreeRefused
 from bridge.worktrees.repository import Git, bounded, opened
 from bridge.worktrees.standing import look
 from bridge.worktrees.worktree import Worktree, find, forget, write
-
-if TYPE_CHECKING:
-    from bridge.worktrees.standing import Status
 
 
 @bounded
@@ -56,8 +54,8 @@ def remove(worktree: Worktree, *, discard: bool = False) -> None:
                 f"{worktree.branch!r}"
             )
         _refuse_used(git, known)
-        if known.stage == "made" and not discard:
-            _refuse_unsaved(look(git, known), known)
+        if not discard:
+            _refuse_unsaved(git, known)
         write(known.at("removing"))
         remove_all(git, known)
 
@@ -70,8 +68,7 @@ def refuse_unsaved(worktree: Worktree) -> None:
     """
     with opened(worktree.project) as git:
         _refuse_used(git, worktree)
-        if worktree.stage == "made":
-            _refuse_unsaved(look(git, worktree), worktree)
+        _refuse_unsaved(git, worktree)
 
 
 def remove_all(git: Git, worktree: Worktree) -> None:
@@ -105,15 +102,50 @@ def _refuse_used(git: Git, worktree: Worktree) -> None:
             )
 
 
-def _refuse_unsaved(found: Status, worktree: Worktree) -> None:
-    what = []
-    if found.changed:
-        what.append(f"{listed(found.changed)} not committed")
+def _refuse_unsaved(git: Git, worktree: Worktree) -> None:
+    if worktree.stage == "making":
+        # Nobody was told of it.
+        return
+    folder, what = worktree.folder, []
+    found, inner = look(git, worktree), _repositories(git, folder)
+    # Of a removal that was killed, some files are gone.
+    changed = tuple(p for p in found.changed if _is_work(worktree, p))
+    if changed:
+        what.append(f"{listed(changed)} not committed")
+    if not found.exists and worktree.stage == "made" and _is_filled(folder):
+        what.append(f"files, and is no longer a worktree of {git.project}")
     if not found.is_merged:
         what.append(f"{found.ahead} commits that are in no other branch")
+    if inner:
+        what.append(f"{listed(inner)}, with commits that may be nowhere else")
     if what:
-        words = f"{worktree.folder} holds {', and '.join(what)}"
-        raise UnsavedWork(words, found.changed, found.ahead)
+        words = f"{folder} holds {', and '.join(what)}"
+        raise UnsavedWork(words, changed, found.ahead)
+
+
+def _is_work(worktree: Worktree, path: str) -> bool:
+    return worktree.stage == "made" or os.path.lexists(worktree.folder / path)
+
+
+def _is_filled(folder: Path) -> bool:
+    return folder.is_dir() and not folder.is_symlink() and any(folder.iterdir())
+
+
+def _repositories(git: Git, folder: Path) -> list[str]:
+    """The submodules and other repositories below a worktree, unless git ignores them.
+
+    Git refuses them, too. What it keeps of a submodule is in the worktree's entry, even
+    without its files.
+    """
+    entry = entry_of(git, folder)
+    kept = entry / "modules" if entry is not None else None
+    found = set(os.listdir(kept)) if kept is not None and kept.is_dir() else set()
+    for above, folders, files in () if folder.is_symlink() else os.walk(folder):
+        if ".git" in (*folders, *files) and above != str(folder):
+            path = os.path.relpath(above, folder)
+            if not git.repo.path_is_ignored(f"{path}/"):
+                found.add(path)
+    return sorted(found)
 
 
 def remove_tree(folder: Path) -> None:

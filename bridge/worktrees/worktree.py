@@ -58,6 +58,15 @@ def folder_of(state: Path, run: str, name: str) -> Path:
     return state / "worktrees" / run / name
 
 
+def records(state: Path) -> list[Path]:
+    """The records of all worktrees in a state directory; through a link there are none.
+
+    `find` refuses a run's folder that is a link.
+    """
+    above = state / "worktrees"
+    return [] if above.is_symlink() else sorted(above.glob("*/*.json"))
+
+
 def find(folder: Path) -> Worktree | None:
     """The worktree in `folder` as its record has it; None if there is no record.
 

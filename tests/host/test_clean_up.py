@@ -117,6 +117,10 @@ def test_it_is_begun_once_a_day_by_whatever_runs(store, settings):
     assert ended(store) == {"a"}
     os.utime(file, (yesterday, yesterday))
     assert cleaning.start_if_due(store, settings)
+    # After a long time it waits a day more: it may be the clock that is wrong.
+    os.utime(file, (time.time() - 31 * DAY,) * 2)
+    assert not cleaning.start_if_due(store, settings)
+    assert not cleaning.is_due(store, settings)
     # A clock that was set back does not put it off for ever.
     os.utime(file, (time.time() + DAY,) * 2)
     assert cleaning.start_if_due(store, settings)

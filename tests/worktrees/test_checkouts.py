@@ -8,14 +8,16 @@ import forgedindex
 import pytest
 from gitworld import Repository, git
 from mergeworld import IDENT, part
+from storeworld import store_in
 
 from bridge.change.collect import read_change
 from bridge.change.scope import Scope
 from bridge.config import Settings
 from bridge.store.location import locate
 from bridge.worktrees import WorktreeRefused, find
-from bridge.worktrees.checkouts import check_out, drop, state_of
-from bridge.worktrees.worktree import write
+from bridge.worktrees.checkouts import check_out, drop, state_of, sweep
+from bridge.worktrees.leftovers import Freed, free
+from bridge.worktrees.worktree import Worktree, write
 
 pytestmark = pytest.mark.slow
 
@@ -203,6 +205,27 @@ def test_an_earlier_one_in_its_place_is_removed_first(repository, folder):
     assert (folder / "a").read_text() == "staged\n"
     assert "made" not in names(folder)
     assert len(list((repository.folder / ".git/worktrees").iterdir())) == 1
+
+
+@pytest.mark.parametrize("until_ms", [1, 0], ids=["checkout", "worktree"])
+def test_error_a_link_in_place_of_all_worktrees_leads_nowhere(
+    repository, tmp_path, until_ms
+):
+    store = store_in(tmp_path)
+    with store.state():
+        pass
+    mine = tmp_path / "mine/run1/docs"
+    project = store.place.project
+    Repository(project).git("branch", "hostbridge/run1/docs")
+    start = repository.tip("main")
+    branch = "" if until_ms else "hostbridge/run1/docs"
+    write(Worktree(project, mine, branch, "", start, "making", until_ms))
+    mine.mkdir()
+    (store.place.state / "worktrees").symlink_to(mine.parent.parent)
+
+    assert (sweep(store), free(store)) == (0, Freed())
+
+    assert mine.exists()
 
 
 def record_only(made, folder):

@@ -5,9 +5,11 @@ import re
 import shutil
 
 import pytest
+from gitworld import Repository
 
 from bridge import worktrees
 from bridge.worktrees import UnsavedWork, WorktreeRefused, removal
+from bridge.worktrees.worktree import write
 
 
 def test_nothing_is_left(repository, worktree, state):
@@ -78,6 +80,72 @@ def test_error_commits_on_no_branch(repository, worktree):
 
     with pytest.raises(UnsavedWork, match="in no other branch"):
         worktrees.remove(worktree)
+
+
+def committed_in(repository, folder, branch):
+    """Make a repository in a worktree, and commit and merge the link to it."""
+    Repository(folder / "inner")
+    repository.git("add", "inner", cwd=folder)
+    repository.git("commit", "-qm", "inner", cwd=folder)
+    repository.git("merge", "-q", branch)
+
+
+def submodule_without_files(repository, folder, branch):
+    repository.add_submodule(folder.parent.parent / "other", cwd=folder)
+    repository.git("merge", "-q", branch)
+    repository.git("submodule", "deinit", "-q", "--all", cwd=folder)
+
+
+def forgotten_by_git(repository, folder, _branch):
+    """Its disk was not there for a while."""
+    folder.rename(folder.with_name("away"))
+    repository.git("worktree", "prune")
+    folder.with_name("away").rename(folder)
+
+
+def written_after_a_kill(repository, folder, _branch):
+    """A removal was killed, and somebody has gone on there."""
+    write(worktrees.find(folder).at("removing"))
+    repository.write("new", "x", cwd=folder)
+
+
+def committed_after_a_kill(repository, folder, branch):
+    written_after_a_kill(repository, folder, branch)
+    repository.commit("one", cwd=folder)
+
+
+@pytest.mark.parametrize(
+    ("work", "words"),
+    [
+        (committed_in, "inner, with commits that may be nowhere else"),
+        (submodule_without_files, "sub, with commits that may be nowhere else"),
+        (forgotten_by_git, "files, and is no longer a worktree of"),
+        (written_after_a_kill, "new not committed"),
+        (committed_after_a_kill, "1 commits that are in no other branch"),
+    ],
+    ids=lambda of: getattr(of, "__name__", ""),
+)
+def test_error_work_that_a_look_at_its_files_and_branch_misses(
+    repository, worktree, work, words
+):
+    work(repository, worktree.folder, worktree.branch)
+
+    with pytest.raises(UnsavedWork, match=f"holds {words}"):
+        worktrees.remove(worktree)
+
+    assert worktree.folder.exists()
+    worktrees.remove(worktree, discard=True)
+    assert not worktree.folder.exists()
+
+
+def test_a_removal_that_was_killed_goes_on_and_drops_what_git_ignores(worktree):
+    Repository(worktree.folder / "inner.log")
+    write(worktree.at("removing"))
+    (worktree.folder / "a").unlink()
+
+    worktrees.remove(worktree)
+
+    assert not worktree.folder.exists()
 
 
 def test_error_a_folder_that_is_not_ours(worktree, state):
