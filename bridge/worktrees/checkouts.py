@@ -146,7 +146,7 @@ def _make(
 ) -> dict[str, Any]:
     place = Path(os.path.realpath(folder.parent)) / folder.name
     with opened(project) as git:
-        if (earlier := find(place)) is not None:
+        if (earlier := _earlier(place)) is not None:
             remove_all(git, earlier)
         refuse_place(git, place)
         head = _head(git)
@@ -177,13 +177,8 @@ def _look(project: Path, index: str | None) -> dict[str, Any]:
 def remove(*, folder: str) -> dict[str, Any]:
     """As `drop`."""
     place = Path(folder)
-    known = find(place)
-    if known is not None and known.until_ms:
-        if known.branch not in ("", _branch_of(place)):
-            raise WorktreeRefused(
-                f"{place}.json is not as hostbridge has written it",
-                ways=("look at the checkout, and remove it with git",),
-            )
+    known = _earlier(place)
+    if known is not None:
         try:
             _remove(known)
         except NoRepository:
@@ -191,6 +186,23 @@ def remove(*, folder: str) -> dict[str, Any]:
             remove_tree(place)
             forget(place)
     return {}
+
+
+def _earlier(place: Path) -> Worktree | None:
+    """The checkout that lies there; None for nothing, and for a worktree.
+
+    Raises:
+        WorktreeRefused: its record names a branch that is not its own.
+    """
+    known = find(place)
+    if known is None or not known.until_ms:
+        return None
+    if known.branch not in ("", _branch_of(place)):
+        raise WorktreeRefused(
+            f"{place}.json is not as hostbridge has written it",
+            ways=("look at the checkout, and remove it with git",),
+        )
+    return known
 
 
 @bounded

@@ -25,7 +25,7 @@ from bridge.worktrees.git_locks import sync
 from bridge.worktrees.index_file import IndexCopy
 from bridge.worktrees.own_process import in_own_process
 from bridge.worktrees.refused import WorktreeGone, WorktreeRefused
-from bridge.worktrees.removal import remove_all
+from bridge.worktrees.removal import refuse_loss, remove_all
 from bridge.worktrees.repository import Git, bounded, open_tree, opened
 from bridge.worktrees.worktree import Worktree, find, write
 
@@ -47,23 +47,26 @@ def create(project: Path, branch: str, folder: Path, *, base: str = "HEAD") -> W
     Raises:
         NoRepository: there is none, or it has no commit.
         RepositoryBusy: somebody else is changing the repository.
-        WorktreeRefused: a name is taken, `base` is unknown, the folder is in use.
+        WorktreeRefused: a name is taken, `base` is unknown, the folder is in use, or
+            holds work made since its removal was killed.
     """
     folder = Path(os.path.realpath(folder.parent)) / folder.name
     with opened(project) as git:
         worktree = find(folder)
-        if worktree is not None and worktree.stage == "removing":
-            remove_all(git, worktree)
-            worktree = None
-        if worktree is None:
-            worktree = _planned(git, branch, folder, base)
-            write(worktree)
-        elif (worktree.project, worktree.branch) != (git.project, branch):
+        known = (git.project, branch)
+        if worktree is not None and (worktree.project, worktree.branch) != known:
             raise WorktreeRefused(
                 f"{folder} is the worktree of {worktree.project} for the branch "
                 f"{worktree.branch!r} already",
                 ways=("choose another folder",),
             )
+        if worktree is not None and worktree.stage == "removing":
+            refuse_loss(git, worktree)
+            remove_all(git, worktree)
+            worktree = None
+        if worktree is None:
+            worktree = _planned(git, branch, folder, base)
+            write(worktree)
         if worktree.stage == "making":
             _make(git, worktree)
             write(worktree.at("made"))

@@ -53,9 +53,10 @@ def remove(worktree: Worktree, *, discard: bool = False) -> None:
                 f"{folder} is now the worktree of {known.branch!r}, not of "
                 f"{worktree.branch!r}"
             )
-        _refuse_used(git, known)
-        if not discard:
-            _refuse_unsaved(git, known)
+        if discard:
+            _refuse_used(git, known)
+        else:
+            refuse_loss(git, known)
         write(known.at("removing"))
         remove_all(git, known)
 
@@ -67,8 +68,13 @@ def refuse_unsaved(worktree: Worktree) -> None:
     Raises: as `remove`.
     """
     with opened(worktree.project) as git:
-        _refuse_used(git, worktree)
-        _refuse_unsaved(git, worktree)
+        refuse_loss(git, worktree)
+
+
+def refuse_loss(git: Git, worktree: Worktree) -> None:
+    """As `refuse_unsaved`, in a repository that is open."""
+    _refuse_used(git, worktree)
+    _refuse_unsaved(git, worktree)
 
 
 def remove_all(git: Git, worktree: Worktree) -> None:

@@ -343,14 +343,17 @@ def test_error_an_index_of_another_repository(repository, folder, tmp_path):
         checked_out(repository, folder, index)
 
 
-def test_error_a_record_that_names_a_branch_of_the_user(repository, folder):
+@pytest.mark.parametrize("is_made_again", [False, True])
+def test_error_a_record_that_names_a_branch_of_the_user(
+    repository, folder, is_made_again
+):
     """What works in a checkout could have written it: no branch of theirs goes."""
     checked_out(repository, folder)
     record = folder.with_suffix(".json")
     record.write_text(record.read_text().replace('"branch": ""', '"branch": "main"'))
 
     with pytest.raises(WorktreeRefused, match="is not as hostbridge has written it"):
-        drop(folder)
+        checked_out(repository, folder) if is_made_again else drop(folder)
 
     assert git(repository.folder, "branch", "--list", "main")
 

@@ -3,6 +3,7 @@
 import os
 import re
 import shutil
+from dataclasses import replace
 
 import pytest
 from gitworld import Repository
@@ -132,10 +133,24 @@ def test_error_work_that_a_look_at_its_files_and_branch_misses(
 
     with pytest.raises(UnsavedWork, match=f"holds {words}"):
         worktrees.remove(worktree)
+    if "kill" in work.__name__:
+        with pytest.raises(UnsavedWork, match=f"holds {words}"):
+            worktrees.create(worktree.project, worktree.branch, worktree.folder)
 
     assert worktree.folder.exists()
     worktrees.remove(worktree, discard=True)
     assert not worktree.folder.exists()
+
+
+def test_error_a_record_of_a_killed_removal_that_names_a_branch_of_the_user(
+    repository, worktree
+):
+    write(replace(worktree, branch="main", stage="removing"))
+
+    with pytest.raises(WorktreeRefused, match="for the branch 'main' already"):
+        worktrees.create(worktree.project, worktree.branch, worktree.folder)
+
+    assert repository.tip("main")
 
 
 def test_a_removal_that_was_killed_goes_on_and_drops_what_git_ignores(worktree):
