@@ -149,7 +149,9 @@ def _repositories(git: Git, folder: Path) -> list[str]:
     for above, folders, files in () if folder.is_symlink() else os.walk(folder):
         if ".git" in (*folders, *files) and above != str(folder):
             path = os.path.relpath(above, folder)
-            if not git.repo.path_is_ignored(f"{path}/"):
+            # A name that is not UTF-8 cannot be asked about as it is.
+            name = os.fsencode(path).decode("utf-8", "replace")
+            if not git.repo.path_is_ignored(f"{name}/"):
                 found.add(path)
     return sorted(found)
 

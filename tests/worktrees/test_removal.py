@@ -154,7 +154,7 @@ def test_error_a_record_of_a_killed_removal_that_names_a_branch_of_the_user(
 
 
 def test_a_removal_that_was_killed_goes_on_and_drops_what_git_ignores(worktree):
-    Repository(worktree.folder / "inner.log")
+    Repository(worktree.folder / "inner\udce9.log")
     write(worktree.at("removing"))
     (worktree.folder / "a").unlink()
 
