@@ -82,7 +82,10 @@ def remove_all(git: Git, worktree: Worktree) -> None:
     remove_tree(worktree.folder)
     entry = entry_of(git, worktree.folder)
     if entry is not None:
-        remove_tree(entry)
+        # At once: without its first file git knows it no more, and its branch is held.
+        gone = git.locks.stage() / "entry"
+        entry.rename(gone)
+        remove_tree(gone)
     if worktree.branch and refs.tip(git, worktree.branch) is not None:
         refs.delete(git, worktree.branch)
     forget(worktree.folder)

@@ -142,6 +142,28 @@ def test_error_work_that_a_look_at_its_files_and_branch_misses(
     assert not worktree.folder.exists()
 
 
+def test_a_removal_that_was_killed_among_gits_files_goes_on(
+    repository, worktree, monkeypatch
+):
+    whole = removal.remove_tree
+
+    def killed(folder):
+        if not (folder / "gitdir").exists():
+            return whole(folder)
+        (folder / "gitdir").unlink()
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(removal, "remove_tree", killed)
+    with pytest.raises(KeyboardInterrupt):
+        worktrees.remove(worktree)
+    monkeypatch.undo()
+
+    worktrees.remove(worktree)
+
+    assert not repository.tip(worktree.branch)
+    assert not list((repository.folder / ".git").glob("worktrees/*"))
+
+
 def test_error_a_record_of_a_killed_removal_that_names_a_branch_of_the_user(
     repository, worktree
 ):
