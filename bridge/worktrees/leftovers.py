@@ -16,7 +16,7 @@ from bridge.errors import BridgeError, StateRefused
 from bridge.protocol import plain_json
 from bridge.protocol.wording import in_shell
 from bridge.store.live_runs import FILE, RUNS, is_marked
-from bridge.worktrees.worktree import records
+from bridge.worktrees.worktree import find, records
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -88,15 +88,16 @@ def leftovers(store: Store, run: str = "") -> list[Leftover]:
 def _found(state: State, found: list[Path], only: str) -> Iterator[Leftover]:
     for record in found:
         run, folder = record.parent.name, record.with_suffix("")
-        if only not in ("", run) or is_marked(state, run) or _is_checkout(record):
+        if only not in ("", run) or is_marked(state, run) or _is_checkout(folder):
             continue
         branch = f"hostbridge/{run}/{folder.name}"
         yield Leftover(run, _status(state, run), str(folder), branch)
 
 
-def _is_checkout(record: Path) -> bool:
-    with suppress(OSError, ValueError):
-        return b'"untilMs"' in record.read_bytes()[:4096]
+def _is_checkout(folder: Path) -> bool:
+    with suppress(BridgeError, OSError):
+        known = find(folder)
+        return known is not None and known.until_ms > 0
     return False
 
 
@@ -135,7 +136,6 @@ def _remove(store: Store, each: Leftover, *, dry_run: bool) -> None:
     # Late: they take the library for git's files.
     from bridge.worktrees.refused import WorktreeRefused
     from bridge.worktrees.removal import refuse_unsaved, remove
-    from bridge.worktrees.worktree import find
 
     found = find(Path(each.folder))
     if found is None:

@@ -228,6 +228,20 @@ def test_error_a_link_in_place_of_all_worktrees_leads_nowhere(
     assert mine.exists()
 
 
+def test_a_pipe_in_place_of_a_record_holds_up_nobody(tmp_path):
+    store = store_in(tmp_path)
+    with store.state():
+        pass
+    record = store.place.state / "worktrees/run1/dev.json"
+    record.parent.mkdir(parents=True)
+    os.mkfifo(record)
+
+    assert sweep(store) == 0
+    (kept,) = free(store).kept
+
+    assert kept.holds == f"{record}: not a plain file"
+
+
 def record_only(made, folder):
     """Killed before anything but the record was made."""
     shutil.rmtree(folder)
