@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 from bridge.change.diffs import path_text
 from bridge.change.stored import Attributes, UnknownText, has_ident
 from bridge.store.plain_file import open_plain
+from bridge.worktrees.index_file import is_left_out
 from bridge.worktrees.refused import WorktreeRefused
 
 if TYPE_CHECKING:
@@ -98,15 +99,42 @@ def differing(repo: pygit2.Repository, project: Path) -> list[str]:
         WorktreeRefused: of a file it cannot be told.
     """
     from pygit2 import hash as blob_id
+    from pygit2.enums import FileStatus
 
-    found = set(repo.status(untracked_files="all", ignored=False))
+    found = {
+        path
+        for path, what in repo.status(untracked_files="all", ignored=False).items()
+        if what != FileStatus.WT_DELETED or not is_left_out(repo.index, path)
+    }
+    key = "core.sparsecheckout"
+    is_sparse = key in repo.config and repo.config.get_bool(key)
     for entry in repo.index:
         # Of one that is gone or no plain file libgit2 tells.
         if entry.path not in found and (project / entry.path).is_file():
             text = stored_ident(repo, project, entry.path)
             if text is not None and blob_id(text) != entry.id:
                 found.add(entry.path)
+        # One that lies there all the same is looked at by git, and not by libgit2.
+        is_there = is_sparse and os.path.lexists(project / entry.path)
+        is_seen = is_there and is_left_out(repo.index, entry.path)
+        if is_seen and not _is_as(repo, project, entry):
+            found.add(entry.path)
     return sorted(found)
+
+
+def _is_as(repo: pygit2.Repository, project: Path, entry: pygit2.IndexEntry) -> bool:
+    from pygit2 import hash as blob_id
+    from pygit2.enums import ObjectType
+
+    place, name = project / entry.path, os.fsencode(entry.path)
+    if place.is_symlink():
+        return blob_id(os.fsencode(os.readlink(place))) == entry.id
+    # As a text, it could not be one that is not UTF-8.
+    return place.is_file() and entry.id == repo.hashfile(
+        entry.path,
+        ObjectType.BLOB,
+        name,  # type: ignore[arg-type]
+    )
 
 
 def write_idents(repo: pygit2.Repository, folder: Path) -> list[str]:

@@ -24,7 +24,7 @@ SUBMODULE = 0o160000
 _FILE = 0o100000
 _EXECUTABLE = 0o111
 # In the extended flags of an entry.
-_TO_ADD = 0x2000
+_TO_ADD, _LEFT_OUT = 0x2000, 0x4000
 
 
 class Entry(NamedTuple):
@@ -132,6 +132,15 @@ def conflicts_of(index: pygit2.Index) -> tuple[str, ...]:
     """The files in an index that are in conflict, sorted."""
     sides = index.conflicts or ()
     return tuple(sorted({one.path for three in sides for one in three if one}))
+
+
+def is_left_out(index: pygit2.Index, path: str) -> bool:
+    """Whether a file need not lie in the work tree, as in a sparse checkout."""
+    from pygit2.ffi import C, ffi
+
+    place = ffi.new("char[]", os.fsencode(path))
+    entry = C.git_index_get_bypath(index._index, place, 0)  # noqa: SLF001 - as above
+    return entry != ffi.NULL and bool(entry.flags_extended & _LEFT_OUT)
 
 
 def mode_of(is_link: bool, permissions: int) -> int:  # noqa: FBT001 - read by position

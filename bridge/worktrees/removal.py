@@ -23,6 +23,8 @@ from bridge.worktrees.repository import Git, bounded, opened
 from bridge.worktrees.standing import look
 from bridge.worktrees.worktree import Worktree, find, forget, write
 
+_ITS_START = "the commit that it began from, which is"
+
 
 @bounded
 def remove(worktree: Worktree, *, discard: bool = False) -> None:
@@ -124,7 +126,8 @@ def _refuse_unsaved(git: Git, worktree: Worktree) -> None:
     if not found.exists and worktree.stage == "made" and _is_filled(folder):
         what.append(f"files, and is no longer a worktree of {git.project}")
     if not found.is_merged:
-        what.append(f"{found.ahead} commits that are in no other branch")
+        commits = f"{found.ahead} commits that are" if found.ahead else _ITS_START
+        what.append(f"{commits} in no other branch")
     if inner:
         what.append(f"{listed(inner)}, with commits that may be nowhere else")
     if what:

@@ -15,6 +15,9 @@ from bridge.worktrees.repository import Git, bounded, opened
 if TYPE_CHECKING:
     from bridge.worktrees.worktree import CommitId, Worktree
 
+# What holds the start of a worktree, as a branch does.
+_OTHERS = ("HEAD", "refs/tags/", "refs/remotes/")
+
 
 @dataclass(frozen=True, slots=True)
 class Status:
@@ -25,7 +28,7 @@ class Status:
         branch: the branch that is checked out in it; None on none.
         changed: the files that differ from the last commit, ignored ones left out.
         ahead: how many commits it has that are not in its base.
-        is_merged: whether its commits are all in another branch.
+        is_merged: whether its commits, and those it began from, are all elsewhere.
         differs: whether what is committed differs from what it began with, or that
             cannot be told: its branch is gone.
     """
@@ -78,15 +81,29 @@ def _tree(git: Git, commit: CommitId) -> str:
 
 
 def _is_elsewhere(git: Git, commit: CommitId, worktree: Worktree) -> bool:
-    """Whether a commit is in the start, or in a branch but the worktree's own."""
-    if commit == worktree.start or git.repo.descendant_of(worktree.start, commit):
+    """Whether a commit is in a branch but the worktree's own, or is of its start.
+
+    The start may have been another worktree's work, which went as this branch holds it:
+    so it has to be somewhere else, too, or its branch was moved off it.
+    """
+    if _is_held(git, commit, worktree, refs.HEADS):
         return True
+    start = worktree.start
+    if commit != start and not git.repo.descendant_of(start, commit):
+        return False
+    base = git.repo.references.get(refs.HEADS + worktree.base)
+    moved = {str(each.oid_new) for each in base.log()} if base else set()
+    return start in moved or _is_held(git, start, worktree, *_OTHERS)
+
+
+def _is_held(git: Git, commit: CommitId, worktree: Worktree, *starts: str) -> bool:
+    """Whether a commit is in a reference with such a name, but the own branch."""
     own = refs.HEADS + worktree.branch
-    for name in git.repo.references:
-        if not name.startswith(refs.HEADS):
+    for name in ("HEAD", *git.repo.references):
+        if not name.startswith(starts):
             continue
         # Another name of the same branch goes nowhere without it.
-        with suppress(KeyError):
+        with suppress(KeyError, git.lib.InvalidSpecError):
             found = git.repo.references[name].resolve()
             other = str(found.peel(git.lib.Commit).id)
             if found.name != own and (

@@ -111,8 +111,9 @@ class _Look:
         return change is not None and change.new is None
 
     def _staying_below(self, folder: Path) -> Iterator[str]:
-        for above, _folders, files in os.walk(folder):
-            for name in files:
+        for above, folders, files in os.walk(folder):
+            links = (name for name in folders if (Path(above) / name).is_symlink())
+            for name in (*files, *links):
                 path = str((Path(above) / name).relative_to(self._root))
                 if not self._goes(path):
                     yield path

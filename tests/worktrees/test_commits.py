@@ -96,6 +96,23 @@ def test_line_ends_are_those_that_git_would_commit(repository, worktree):
     assert repository.status(cwd=worktree.folder) == []
 
 
+def test_what_a_sparse_checkout_leaves_out_stays(repository, worktree):
+    """Files that lie there all the same count, as for git."""
+    words = ("sparse-checkout", "set", "--no-cone", "/folder/")
+    repository.git(*words, cwd=worktree.folder)
+    repository.write("a", "one\ntwo\nthree\n", cwd=worktree.folder)
+    assert worktrees.status(worktree).changed == ()
+    repository.write("folder/b", "x", cwd=worktree.folder)
+    repository.write("a", "x", cwd=worktree.folder)
+
+    worktrees.commit(worktree, "work")
+
+    assert repository.files(worktree.branch) == repository.files("main")
+    changed = repository.git("diff", "--name-only", "main", worktree.branch)
+    assert changed.split() == ["a", "folder/b"]
+    assert repository.status(cwd=worktree.folder) == []
+
+
 def test_without_a_name_hostbridge_is_the_author(repository, worktree):
     repository.git("config", "user.name", "")
     repository.write("new", "x", cwd=worktree.folder)

@@ -129,3 +129,12 @@ def test_error_a_branch_that_changes_what_governs_sessions(repository, worktree,
     repository.git("switch", "-qc", "mine")
     with pytest.raises(WorktreeRefused):
         merge(repository)
+
+
+def test_error_a_link_to_a_folder_in_the_way(repository, worktree):
+    repository.git("rm", "-qr", "folder", cwd=worktree.folder)
+    done(repository, worktree, folder="x")
+    (repository.folder / "folder/mine").symlink_to("..")
+
+    with pytest.raises(worktrees.DirtyFiles, match="not committed: folder/mine"):
+        merge(repository)

@@ -83,6 +83,64 @@ def test_error_commits_on_no_branch(repository, worktree):
         worktrees.remove(worktree)
 
 
+def test_error_a_file_that_a_sparse_checkout_leaves_out(repository, worktree):
+    words = ("sparse-checkout", "set", "--no-cone", "/folder/")
+    repository.git(*words, cwd=worktree.folder)
+    repository.write("a", "x", cwd=worktree.folder)
+
+    with pytest.raises(UnsavedWork, match="holds a not committed"):
+        worktrees.remove(worktree)
+
+
+@pytest.mark.parametrize("begins", ["on its branch", "on its commit"])
+def test_error_work_that_another_worktree_began_with(
+    repository, worktree, state, begins
+):
+    """Each of them had it only as the other one did."""
+    repository.write("new", "x", cwd=worktree.folder)
+    made = worktrees.commit(worktree, "work")
+    base = worktree.branch if begins == "on its branch" else made
+    folder = worktrees.folder_of(state, "run2", "dev")
+    next_one = worktrees.create(
+        repository.folder, "hostbridge/run2/dev", folder, base=base
+    )
+    worktrees.remove(worktree)
+    # One of the same name is not what it was.
+    worktrees.create(repository.folder, worktree.branch, worktree.folder)
+
+    with pytest.raises(UnsavedWork, match="in no other branch"):
+        worktrees.remove(next_one)
+
+    assert repository.tip(next_one.branch) == made
+    repository.git("tag", "a-file", f"{made}:new")
+    repository.git("tag", "kept", made)
+    worktrees.remove(next_one)
+
+
+def test_error_its_base_was_deleted(repository, state):
+    repository.git("switch", "-qc", "base")
+    repository.write("new", "x")
+    made = repository.commit("work")
+    folder = worktrees.folder_of(state, "run2", "dev")
+    tree = worktrees.create(repository.folder, "hostbridge/run2/dev", folder)
+    repository.git("switch", "-q", "main")
+    repository.git("branch", "-D", "base")
+
+    with pytest.raises(UnsavedWork, match="began from"):
+        worktrees.remove(tree)
+
+    repository.git("switch", "-q", "--detach", made)
+    worktrees.remove(tree)
+
+
+def test_the_base_was_moved_by_its_owner(repository, worktree):
+    repository.git("commit", "-q", "--amend", "-m", "again")
+
+    worktrees.remove(worktree)
+
+    assert not repository.tip(worktree.branch)
+
+
 def committed_in(repository, folder, branch):
     """Make a repository in a worktree, and commit and merge the link to it."""
     Repository(folder / "inner")
