@@ -131,7 +131,7 @@ def _is_as(repo: pygit2.Repository, project: Path, entry: pygit2.IndexEntry) -> 
         return blob_id(os.fsencode(os.readlink(place))) == entry.id
     # As a text, it could not be one that is not UTF-8.
     return place.is_file() and entry.id == repo.hashfile(
-        entry.path,
+        os.fspath(entry.path),
         ObjectType.BLOB,
         name,  # type: ignore[arg-type]
     )
