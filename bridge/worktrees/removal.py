@@ -114,8 +114,9 @@ def _refuse_used(git: Git, worktree: Worktree) -> None:
 
 
 def _refuse_unsaved(git: Git, worktree: Worktree) -> None:
-    if worktree.stage == "making":
-        # Nobody was told of it.
+    has_moved = refs.tip(git, worktree.branch) not in (None, worktree.start)
+    if worktree.stage == "making" and not has_moved:
+        # Nobody was told of it; but git shows it.
         return
     folder, what = worktree.folder, []
     found, inner = look(git, worktree), _repositories(git, folder)

@@ -43,12 +43,14 @@ def changes(old: pygit2.Tree, new: pygit2.Tree) -> list[Change]:
     Raises:
         WorktreeRefused: one of them is where none may be.
     """
-    found = {}
+    found: dict[str, Change] = {}
     for delta in old.diff_to_tree(new).deltas:
         before, after = _entry(delta.old_file), _entry(delta.new_file)
         path = os.fsdecode(delta.new_file.raw_path)
         parts_of(path)
-        found[path] = Change(path, before, after)
+        # A file that becomes a link is told of twice: as gone, and as new.
+        _path, gone, new = found.get(path, Change(path, None, None))
+        found[path] = Change(path, before or gone, after or new)
     return [found[path] for path in sorted(found)]
 
 
@@ -75,7 +77,8 @@ class _Look:
     def in_the_way(self, change: Change) -> Iterator[str]:
         """The paths that the change of one file would overwrite."""
         entries = (change.old, change.new)
-        if SUBMODULE in (entry.mode for entry in entries if entry):
+        last = change.new or change.old
+        if last is not None and last.mode == SUBMODULE:
             return
         if (above := self._above(change.path)) is not None:
             # A file where a folder must be: fine if it goes.

@@ -250,6 +250,37 @@ def test_a_file_and_a_folder_change_places(repository, worktree):
     assert (repository.folder / "folder").read_text() == "now a file"
 
 
+def test_a_file_and_a_link_change_places(repository, worktree):
+    (worktree.folder / "a").unlink()
+    (worktree.folder / "a").symlink_to("folder/b")
+    (worktree.folder / "link").unlink()
+    done(repository, worktree, link="x")
+
+    merge(repository)
+
+    assert (repository.folder / "a").is_symlink()
+    assert (repository.folder / "link").read_text() == "x"
+    assert repository.status() == []
+
+
+def test_error_a_submodule_with_files_becomes_a_file(repository, state, tmp_path):
+    repository.add_submodule(tmp_path / "other")
+    folder = worktrees.folder_of(state, "run1", "dev")
+    worktrees.create(repository.folder, BRANCH, folder)
+    repository.git("rm", "-q", "sub", cwd=folder)
+    repository.write("sub", "x", cwd=folder)
+    repository.commit("file", cwd=folder)
+    repository.write("sub/mine", "x")
+
+    with pytest.raises(DirtyFiles) as caught:
+        merge(repository)
+
+    assert "sub/mine" in caught.value.files
+    repository.git("submodule", "deinit", "-f", "sub")
+    merge(repository)
+    assert (repository.folder / "sub").read_text() == "x"
+
+
 def test_a_link_in_the_tree_is_not_followed(repository, worktree, tmp_path):
     """A folder that the person has replaced by a link leads elsewhere."""
     elsewhere = tmp_path / "elsewhere"

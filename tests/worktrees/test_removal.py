@@ -162,6 +162,13 @@ def forgotten_by_git(repository, folder, _branch):
     folder.with_name("away").rename(folder)
 
 
+def committed_in_the_making(repository, folder, _branch):
+    """Its making was killed; git shows it all the same."""
+    write(worktrees.find(folder).at("making"))
+    repository.write("new", "x", cwd=folder)
+    repository.commit("work", cwd=folder)
+
+
 def written_after_a_kill(repository, folder, _branch):
     """A removal was killed, and somebody has gone on there."""
     write(worktrees.find(folder).at("removing"))
@@ -179,6 +186,7 @@ def committed_after_a_kill(repository, folder, branch):
         (committed_in, "inner, with commits that may be nowhere else"),
         (submodule_without_files, "sub, with commits that may be nowhere else"),
         (forgotten_by_git, "files, and is no longer a worktree of"),
+        (committed_in_the_making, "1 commits that are in no other branch"),
         (written_after_a_kill, "new not committed"),
         (committed_after_a_kill, "1 commits that are in no other branch"),
     ],
