@@ -49,8 +49,8 @@ def changes(old: pygit2.Tree, new: pygit2.Tree) -> list[Change]:
         path = os.fsdecode(delta.new_file.raw_path)
         parts_of(path)
         # A file that becomes a link is told of twice: as gone, and as new.
-        _path, gone, new = found.get(path, Change(path, None, None))
-        found[path] = Change(path, before or gone, after or new)
+        other = found.get(path, Change(path, None, None))
+        found[path] = Change(path, before or other.old, after or other.new)
     return [found[path] for path in sorted(found)]
 
 
