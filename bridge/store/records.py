@@ -4,8 +4,8 @@ Nothing here changes a file. What to do about one that cannot be read is for `st
 """
 
 import os
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 
 from bridge.errors import NewerSchema
 from bridge.protocol import plain_json
@@ -75,13 +75,20 @@ def read_to_replace(folder: Folder, file: str, kind: type[R]) -> R | None:
     Raises:
         NewerSchema: a newer hostbridge wrote it; so it may not be replaced.
     """
-    try:
-        with suppress(Unparsable, NotAPlainFile):
-            data = folder.read(file)
+    with suppress(Unparsable, NotAPlainFile):
+        data = folder.read(file)
+        with _named(folder, file):
             return parse(kind, data) if data else None
+    return None
+
+
+@contextmanager
+def _named(folder: Folder, file: str) -> Iterator[None]:
+    """Have a refusal name the file."""
+    try:
+        yield
     except NewerSchema as exc:
         raise NewerSchema(f"{folder.path}/{file}: {exc.what}") from None
-    return None
 
 
 def read_all(folder: Folder, kind: type[R]) -> list[R]:
@@ -113,7 +120,8 @@ def read_response(
         raise Unparsable(f"not JSON: {exc}") from None
     # It may be long, and its seal is checked in a copy.
     del data
-    response = from_value(Response, value)
+    with _named(folder, f"{name}.json"):
+        response = from_value(Response, value)
     if not _has_name(folder, response, name):
         return None
     if not is_genuine(value, load_key()):
