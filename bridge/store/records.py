@@ -4,13 +4,13 @@ Nothing here changes a file. What to do about one that cannot be read is for `st
 """
 
 import os
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable
+from contextlib import suppress
 
 from bridge.errors import NewerSchema
 from bridge.protocol import plain_json
 from bridge.protocol.ids import is_id
-from bridge.protocol.record import R, Unparsable, from_value, parse
+from bridge.protocol.record import R, Unparsable, from_value, newer_named, parse
 from bridge.protocol.request import Request
 from bridge.protocol.response import Response
 from bridge.protocol.status import Status
@@ -77,18 +77,9 @@ def read_to_replace(folder: Folder, file: str, kind: type[R]) -> R | None:
     """
     with suppress(Unparsable, NotAPlainFile):
         data = folder.read(file)
-        with _named(folder, file):
+        with newer_named(f"{folder.path}/{file}"):
             return parse(kind, data) if data else None
     return None
-
-
-@contextmanager
-def _named(folder: Folder, file: str) -> Iterator[None]:
-    """Have a refusal name the file."""
-    try:
-        yield
-    except NewerSchema as exc:
-        raise NewerSchema(f"{folder.path}/{file}: {exc.what}") from None
 
 
 def read_all(folder: Folder, kind: type[R]) -> list[R]:
@@ -120,7 +111,7 @@ def read_response(
         raise Unparsable(f"not JSON: {exc}") from None
     # It may be long, and its seal is checked in a copy.
     del data
-    with _named(folder, f"{name}.json"):
+    with newer_named(f"{folder.path}/{name}.json"):
         response = from_value(Response, value)
     if not _has_name(folder, response, name):
         return None
