@@ -235,8 +235,7 @@ def _name(file: Path | None) -> str:
 
 
 def _check_params(name: str, flow: Flow, params: Mapping[str, str]) -> None:
-    for problem in wrong_arguments(flow, params):
-        raise InvalidRequest(
-            f"{name}: {problem}; give it with --param NAME=VALUE (in Python: "
-            'run(flow, {"NAME": "VALUE"}))'
-        )
+    python = 'run(flow, {"NAME": "VALUE"})'
+    way = f"; give it with --param NAME=VALUE (in Python: {python})"
+    for problem in wrong_arguments(flow, params, way=way):
+        raise InvalidRequest(f"{name}: {problem}")

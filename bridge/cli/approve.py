@@ -63,7 +63,7 @@ def command(options: Namespace) -> int:
     bridge = Bridge.open()
     if bool(options.ids) == options.all:
         raise InvalidRequest(
-            "approve expected an ID, a RUN, or --all; see `hostbridge status`"
+            "approve needs an ID, a RUN, or --all; see `hostbridge status`"
         )
     if options.ids and (run := _run_of(bridge, options.ids[0])):
         return _answer(bridge, run, options.ids)

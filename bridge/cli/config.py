@@ -63,7 +63,7 @@ def command(options: Namespace) -> int:
     """Print or change settings; returns the exit code."""
     what, *words = options.words or ["list"]
     if what not in _USES or len(words) != _USES[what].count(" "):
-        uses = ", ".join(_USES.values())
+        uses = _USES.get(what) or " or ".join(_USES.values())
         raise InvalidRequest(f"config {' '.join(options.words)}: expected {uses}")
     if options.user and options.project:
         raise InvalidRequest("--user and --project: choose one of them")

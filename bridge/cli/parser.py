@@ -19,6 +19,7 @@ argparse._ = str  # type: ignore[attr-defined]
 
 # Nothing on a command line can begin with this: every word is an argument.
 _NO_PREFIX = "\0"
+_CHOICE = "^(.*): invalid choice: '(.*)' .choose from (.*).$"
 # What argparse says, and what we say instead.
 _WORDINGS = (
     (r"^(argument )?(-\w/)?", ""),
@@ -59,10 +60,15 @@ class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         for said, meant in _WORDINGS:
             message = re.sub(said, meant, message)
-        if found := re.search("invalid choice: '(.*)' .choose from (.*).$", message):
+        if found := re.search(_CHOICE, message):
             from bridge.agents.diagnostic import did_you_mean
 
-            message += did_you_mean(found[1], re.findall(r"[\w-]+", found[2]))
+            option, got, listed = found.groups()
+            known = re.findall(r"[\w-]+", listed)
+            # An argument's name is that list, or a word for it.
+            named = f"{option}: " if option.startswith("-") else ""
+            message = f"{named}expected {', '.join(known)}, got {got!r}"
+            message += did_you_mean(got, known)
         name = self.prog.rpartition(" ")[2]
         raise UsageError(f"{name}: {message}; see `{self.prog} --help`")
 
@@ -108,9 +114,10 @@ def _no_such_option(
     given = " ".join(each.settings["metavar"] for each in arguments)
     if name in re.findall("[A-Z]+", given):
         return f"no such option: {option} (the {name} is given without one)"
-    near = get_close_matches(word, [n for flag in flags for n in flag.names], n=1)
-    if near:
-        return f"no such option: {word} (did you mean {near[0]}?)"
+    # Without the dashes, which are alike in all.
+    names = {n.lstrip("-"): n for flag in flags for n in flag.names}
+    if near := get_close_matches(option.lstrip("-"), names, n=1):
+        return f"no such option: {word} (did you mean {names[near[0]]}?)"
     hint = f" (if it is no option, put -- before it: -- {word})" if arguments else ""
     return f"no such option: {word}{hint}"
 

@@ -263,6 +263,10 @@ def _event(options: Namespace) -> dict[str, Any]:
 
 
 def _event_of_file(file: str, given: list[str]) -> dict[str, Any]:
+    if file != "-" and not Path(file).exists():
+        known = ", ".join(dict.fromkeys(EVENTS.values()))
+        hint = did_you_mean(file, _NAMES) or f"; expected {known}"
+        raise InvalidRequest(f"--event {file}: no such event, nor such a file{hint}")
     if given:
         raise InvalidRequest(f"--event {file} and {given[0]} exclude each other")
     value = read_json(file)

@@ -105,7 +105,9 @@ _NAMED = (
 def command(options: Namespace) -> int:
     """Run, and print; returns the exit code."""
     if bool(options.flow) == bool(options.resume):
-        raise InvalidRequest("run expected a flow, or --resume RUN")
+        raise InvalidRequest(
+            "run needs a flow, a pipeline, or --resume RUN; see `hostbridge flow list`"
+        )
     bridge = Bridge.open()
     if options.answers:
         if options.resume:

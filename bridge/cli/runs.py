@@ -4,7 +4,7 @@
 what it waits for. `pause` lets what was asked go on and asks nothing more; `resume`
 goes on with a run that is paused, failed or cancelled, in an open session (`hostbridge
 run --resume` also waits for it, and serves it here); `cancel` ends it, gives up one
-that has failed, and removes its worktrees but what is not merged; `jump` goes on
+that has failed, and removes its worktrees except what is not merged; `jump` goes on
 from another step, by its number or its label: what follows it starts anew.
 
 For example:
@@ -70,9 +70,7 @@ def command(options: Namespace) -> int:
     if options.what == "list":
         return _list(bridge, options)
     if not options.run and options.what != "show":
-        raise InvalidRequest(
-            f"runs {options.what} expected a RUN; see `hostbridge runs`"
-        )
+        raise InvalidRequest(f"runs {options.what} needs a RUN; see `hostbridge runs`")
     if bool(options.step) != (options.what == "jump"):
         raise InvalidRequest("runs jump takes a RUN and a STEP; the others only a RUN")
     run_id = which_run(bridge, options.run) if options.run else _latest(bridge)

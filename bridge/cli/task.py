@@ -176,7 +176,7 @@ def _fields(options: Namespace) -> TaskFields:
 
 def _depend(tasks: Tasks, word: str, options: Namespace) -> Task:
     if not (options.on or options.not_on):
-        raise InvalidRequest("task depend expected --on TASK, or --not-on TASK")
+        raise InvalidRequest("task depend needs --on TASK, or --not-on TASK")
     for other in options.not_on or ():
         tasks.depend_no_more(word, other)
     for other in options.on or ():

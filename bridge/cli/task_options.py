@@ -162,6 +162,9 @@ def refuse_others(verb: str, options: Namespace) -> None:
         wanted = {"create": 'a title: hostbridge task create "…"',
                   "import": "a file, or - for stdin"}  # fmt: skip
         need = wanted.get(verb, "a task; see: hostbridge task")
-        raise InvalidRequest(f"task {verb} expected {need}")
+        raise InvalidRequest(f"task {verb} needs {need}")
     if most is not None and count > most:
-        raise InvalidRequest(f"task {verb}: one word too many: {options.words[most]!r}")
+        word = options.words[most]
+        way = f"; try: task depend {options.words[0]} --on {word}"
+        hint = way if verb == "depend" else ""
+        raise InvalidRequest(f"task {verb}: one word too many: {word!r}{hint}")

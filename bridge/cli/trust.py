@@ -93,7 +93,8 @@ def _ask(bridge: Bridge, project: Path, *, only_show: bool) -> int:
         shown = trust_lines(registry, entries, below, most=None)
         tell(*shown, *rules.lines(None), *flows.lines(None), *workflows.lines(None))
         return Exit.OK
-    # `record` checks this, too, but only after a person has read all of it.
+    # `record` checks both, too, but only after a person has read all of it.
+    trust.trusted_projects(registry.home)
     trust.refuse_unless_by_hand(
         bridge.settings, open_clients(bridge.settings, bridge.store)
     )

@@ -48,10 +48,9 @@ def chosen(bridge: Bridge, options: Namespace) -> list[str]:
         InvalidRequest: neither was said, or both; or a name means several.
     """
     if bool(options.ids) == options.all:
-        wrong = (
-            "takes no ID beside --all" if options.all else "expected an ID, or --all"
-        )
-        raise InvalidRequest(f"{options.prog} {wrong}; see `hostbridge status`")
+        wrong = "takes no ID beside --all" if options.all else "needs an ID, or --all"
+        verb = options.prog.rpartition(" ")[2]
+        raise InvalidRequest(f"{verb} {wrong}; see `hostbridge status`")
     if not options.all:
         return [which(bridge, each) for each in options.ids]
     live = sorted(all_ids(bridge, _LIVE) - all_ids(bridge, _ENDED))

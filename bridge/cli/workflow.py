@@ -55,7 +55,8 @@ OPTIONS = (
         metavar="NAME=VALUE",
         action="append",
         heading=_ACTIVE,
-        help="For activate: what a variable begins with; NAME:=JSON for no text.",
+        help="For activate: what a variable begins with; NAME:=JSON for what is not "
+        "text.",
     ),
     option(
         "--session",

@@ -49,6 +49,7 @@ CHECKS: tuple[tuple[str, Callable[[Subject], Iterator[Finding]]], ...] = (
     ("claude", models.claude),
     ("local", models.local),
     ("endpoint", models.endpoint),
+    ("trust", rules.trusted),
     ("rules", rules.files),
     ("mcp", mcp.server),
     ("requests", requests.stuck),

@@ -53,6 +53,11 @@ def run(subject: Subject) -> Iterator[Finding]:
 def _try(
     subject: Subject, name: str, argvs: dict[str, list[str]], kind: str
 ) -> Finding:
+    again = f"hostbridge install --{kind}"
+    if missing := sorted({hook.event for hook in HOOKS} - set(argvs)):
+        found = f"{name}: nothing is registered for {', '.join(missing)}"
+        cause = "another version registered the hooks, which hear nothing of that"
+        return problem(found, cause, again)
     # A hook may still be at work there after it has answered.
     with tempfile.TemporaryDirectory(
         prefix="hostbridge-doctor-", ignore_cleanup_errors=True
@@ -61,8 +66,7 @@ def _try(
             idle_ms, floor_ms, offer = _rehearse(subject, argvs, Path(scratch))
         except HookFailed as exc:
             cause = "no session can be served by hooks that do not start"
-            cure = f"hostbridge install --{kind}; see also `python` above"
-            return problem(f"{name}: {exc}", cause, cure)
+            return problem(f"{name}: {exc}", cause, again)
     found = (
         f"{name}: they start; an idle tool call costs {idle_ms:.1f} ms, starting a "
         f"bare shell {floor_ms:.1f} ms (best of {_ROUNDS}); an offer has {offer:,} of "
@@ -84,9 +88,6 @@ def _rehearse(
     The best time of several: anything else on the machine only makes a run slower.
     """
     env = _environment(subject, scratch)
-    missing = {hook.event for hook in HOOKS} - set(argvs)
-    if missing:
-        raise HookFailed(f"nothing is registered for {', '.join(sorted(missing))}")
     _begin(_call(argvs["SessionStart"], "SessionStart", env), scratch)
     for event in sorted(argvs.keys() - {"SessionStart", "SessionEnd"}):
         said = _call(argvs[event], event, env)

@@ -1,13 +1,26 @@
-"""Rules: what is wrong in their files, and what waits for trust."""
+"""Trust and rules: what is wrong in their files, and what waits for trust."""
 
 from collections.abc import Iterator
 
+from bridge.agents.trust import trusted_projects
 from bridge.doctor.finding import Finding, ok, problem, warning
 from bridge.doctor.subject import Subject
+from bridge.errors import BridgeError
 from bridge.rules.agents_named import agent_check
 from bridge.rules.in_force import Rules
 from bridge.rules.layers import untrusted
 from bridge.store.store import Store
+
+
+def trusted(subject: Subject) -> Iterator[Finding]:
+    """Whether the record of what you trust can be read."""
+    try:
+        trusted_projects(subject.settings.home)
+    except BridgeError as exc:
+        does = "nothing of any project counts as trusted: agents, rules, flows"
+        yield problem(exc.what, does, "; ".join(exc.ways) or "update hostbridge")
+    else:
+        yield ok("the record of what you trust can be read")
 
 
 def files(subject: Subject) -> Iterator[Finding]:

@@ -36,8 +36,13 @@ def check_parameters(flow: Flow, visits: Iterable[Visit], found: Findings) -> No
         found.warnings.add(0, f"the parameter {name!r} is not used")
 
 
-def wrong_arguments(flow: Flow, given: Collection[str]) -> Iterator[str]:
-    """What is wrong with these parameters for a flow: unknown ones, missing ones."""
+def wrong_arguments(
+    flow: Flow, given: Collection[str], *, way: str = ""
+) -> Iterator[str]:
+    """What is wrong with these parameters for a flow: unknown ones, missing ones.
+
+    `way` says how a missing one is given.
+    """
     defaults = {param.name for param in flow.head.params if param.default is not None}
     used = list(_used(flow, walk(flow.body)))
     known = {part.name for part in flow.head.params} | {part.name for part in used}
@@ -45,9 +50,8 @@ def wrong_arguments(flow: Flow, given: Collection[str]) -> Iterator[str]:
     for name in sorted(set(given) - known):
         hint = near(name, known) or f"; it has {', '.join(sorted(known)) or 'none'}"
         yield f"no parameter is called {name!r}{hint}"
-    yield from (
-        f"the parameter {name!r} is missing" for name in sorted(needed - {*given})
-    )
+    for name in sorted(needed - {*given}):
+        yield f"the parameter {name!r} is missing{way}"
 
 
 def _used(flow: Flow, visits: Iterable[Visit]) -> Iterator[Parameter]:

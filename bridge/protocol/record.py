@@ -9,7 +9,8 @@ of them refuses the record by that name. Of records that nobody but hostbridge w
 every unknown key is refused so (`refuse_unknown`).
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from typing import Annotated, Any, TypeVar, get_args, get_type_hints
 
 from bridge.errors import NewerSchema
@@ -107,6 +108,15 @@ def refuse_unknown(
             f"{where}{one_line(', '.join(strange[:_NAMED]))}: not known to this "
             "hostbridge; update hostbridge"
         )
+
+
+@contextmanager
+def newer_named(place: str) -> Iterator[None]:
+    """Have a refusal of what is newer say where that stands."""
+    try:
+        yield
+    except NewerSchema as exc:
+        raise NewerSchema(f"{place}: {exc.what}") from None
 
 
 def _names_in(kind: type[Value]) -> set[str]:

@@ -10,7 +10,7 @@ from contextlib import suppress
 from bridge.errors import NewerSchema
 from bridge.protocol import plain_json
 from bridge.protocol.ids import is_id
-from bridge.protocol.record import R, Unparsable, from_value, parse
+from bridge.protocol.record import R, Unparsable, from_value, newer_named, parse
 from bridge.protocol.request import Request
 from bridge.protocol.response import Response
 from bridge.protocol.status import Status
@@ -75,12 +75,10 @@ def read_to_replace(folder: Folder, file: str, kind: type[R]) -> R | None:
     Raises:
         NewerSchema: a newer hostbridge wrote it; so it may not be replaced.
     """
-    try:
-        with suppress(Unparsable, NotAPlainFile):
-            data = folder.read(file)
+    with suppress(Unparsable, NotAPlainFile):
+        data = folder.read(file)
+        with newer_named(f"{folder.path}/{file}"):
             return parse(kind, data) if data else None
-    except NewerSchema as exc:
-        raise NewerSchema(f"{folder.path}/{file}: {exc.what}") from None
     return None
 
 
@@ -113,7 +111,8 @@ def read_response(
         raise Unparsable(f"not JSON: {exc}") from None
     # It may be long, and its seal is checked in a copy.
     del data
-    response = from_value(Response, value)
+    with newer_named(f"{folder.path}/{name}.json"):
+        response = from_value(Response, value)
     if not _has_name(folder, response, name):
         return None
     if not is_genuine(value, load_key()):

@@ -17,7 +17,7 @@ from typing import Any, Literal, NamedTuple
 
 from bridge.errors import InvalidRequest
 from bridge.protocol import plain_json
-from bridge.protocol.record import Unparsable, from_value
+from bridge.protocol.record import Unparsable, from_value, newer_named
 from bridge.protocol.wording import quoted, shortened
 from bridge.tasks.circles import drawn, find_circle
 from bridge.tasks.claims import let_go
@@ -144,7 +144,8 @@ def _lines(given: Iterable[tuple[str, bytes | dict[str, Any]]]) -> list[Line]:
     found: dict[str, Line] = {}
     for place, task in given:
         try:
-            line = _read(task, place)
+            with newer_named(place):
+                line = _read(task, place)
         except (Unparsable, InvalidRequest) as exc:
             raise InvalidRequest(f"{place}: {exc}; nothing was imported") from None
         uuid = line.record.uuid

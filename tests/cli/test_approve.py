@@ -126,7 +126,7 @@ def test_without_a_terminal_nobody_can_say_yes(project, asked):
 def test_error_nothing_to_approve(project):
     assert project.run("approve", "--all").out == "no request waits for a yes\n"
     project.run("approve").fails(
-        2, "approve expected an ID, a RUN, or --all; see `hostbridge status`"
+        2, "approve needs an ID, a RUN, or --all; see `hostbridge status`"
     )
     project.submit()
     project.run("approve", "nobody").fails(

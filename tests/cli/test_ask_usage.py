@@ -43,8 +43,8 @@ USAGE = {
     "Plan which modules first": "4 words; put the prompt in quotes: hostbridge ask "
     "Plan 'which modules first'",
     "x --prio high": f"ask: no such option: --prio (did you mean --priority?); {HELP}",
-    "x --priority top": "ask: --priority: invalid choice: 'top' (choose from 'high', "
-    f"'normal', 'low'); {HELP}",
+    "x --priority top": "ask: --priority: expected high, normal, low, got 'top'"
+    f"; {HELP}",
     "x --timeout": f"ask: --timeout: expected a value; {HELP}",
     "--zzz": "ask: no such option: --zzz (if it is no option, put -- before it: "
     f"-- --zzz); {HELP}",

@@ -108,9 +108,10 @@ def test_without_a_terminal_each_step_is_a_line_when_it_has_ended(project, echo)
 
 WRONG = {
     "run ./asks.flow": "parameter 'what' is missing; give it with --param NAME=VALUE",
+    "run ./a.flow --param y=1": "parameter is called 'y'; it has none\n",
     "run nothing": "no flow is named 'nothing'; give",
     "run asks": "no flow is named 'asks'; did you mean ./asks.flow?",
-    "run": "expected a flow, or --resume RUN",
+    "run": "run needs a flow, a pipeline, or --resume RUN",
     "run ./a.flow": "`hostbridge install` first",
     "runs show r1": "there is no run 'r1'",
     "runs show": "nothing was run here",

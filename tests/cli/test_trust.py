@@ -25,6 +25,18 @@ def test_it_shows_what_a_definition_would_do_and_asks(project):
     assert is_trusted(project)
 
 
+def test_error_a_record_that_cannot_be_written_is_named_before_the_question(project):
+    define(project, "worker.yaml", GOOD)
+    file = project.bridge.settings.home / "trust.json"
+    file.parent.mkdir(mode=0o700, parents=True)
+    file.write_text('{"schemaVersion": 2}')
+
+    refused = project.run("trust")
+
+    assert refused.code == 1
+    assert refused.err == f"hostbridge: {file}: schemaVersion 2; update hostbridge\n"
+
+
 @pytest.mark.parametrize("answer", ["no\n", "\n", "y\n", "yes please\n", "\x04"])
 def test_anything_but_yes_is_no(project, answer):
     define(project, "worker.yaml", GOOD)

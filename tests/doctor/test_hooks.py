@@ -231,6 +231,20 @@ def test_error_hooks_whose_scripts_are_gone(patient):
     )
 
 
+def test_error_an_older_version_registered_the_hooks(patient):
+    """As after an update: they start, and hear nothing of the events that are new."""
+    file = patient.install("user")
+    older = json.loads(file.read_text())
+    del older["hooks"]["PreSkillShellCommand"]
+    patient.write(file, older)
+
+    assert patient.only(hook_run.run) == problem(
+        "--user: nothing is registered for PreSkillShellCommand",
+        "another version registered the hooks, which hear nothing of that",
+        "hostbridge install --user",
+    )
+
+
 def test_error_an_offer_that_the_client_would_cut(patient, monkeypatch):
     """The model would see only its beginning, and not know whom to start."""
     patient.install("local")

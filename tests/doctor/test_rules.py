@@ -1,7 +1,7 @@
 """`doctor` says what is wrong with rules, and what waits for trust."""
 
 from bridge.doctor import rules
-from bridge.doctor.finding import Verdict
+from bridge.doctor.finding import Verdict, problem
 
 RULES = "on_stop: [{when: %s, block: x}]\n"
 
@@ -42,3 +42,16 @@ def test_a_rule_with_an_error(patient):
     assert finding.verdict is Verdict.PROBLEM
     assert finding.found.startswith(f"{file}:1:18: on_stop[0].when: unknown name")
     assert finding.cure == "hostbridge rules check"
+
+
+def test_error_a_newer_record_of_trust(patient):
+    """Rules would only be said to wait for trust, which this one cannot write down."""
+    file = patient.bridge / "trust.json"
+    file.parent.mkdir(mode=0o700)
+    file.write_text('{"schemaVersion": 1, "until": 3}')
+
+    assert patient.only(rules.trusted) == problem(
+        f"{file}: until: not known to this hostbridge; update hostbridge",
+        "nothing of any project counts as trusted: agents, rules, flows",
+        "update hostbridge",
+    )

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 
 import orjson
 import pytest
@@ -233,11 +234,12 @@ def test_an_answer_of_an_older_version_counts_where_its_request_has_ended(store)
     assert summary(store) == "it is so"
 
 
-def test_error_a_newer_answer_is_refused_and_stays(store, mine):
-    newer = json.dumps(FORGED | {"schemaVersion": 2})
+@pytest.mark.parametrize("more", [{"schemaVersion": 2}, {"needs": ["novel"]}])
+def test_error_a_newer_answer_is_refused_and_stays(store, mine, more):
+    newer = json.dumps(FORGED | more)
     path = drop(store, "responses", "a.json", newer)
 
-    with pytest.raises(NewerSchema):
+    with pytest.raises(NewerSchema, match=f"^{re.escape(str(path))}: .*update"):
         store.find("a")
     with pytest.raises(NewerSchema):
         list(store.wait(["a"], timeout_s=0))

@@ -346,5 +346,5 @@ def test_a_long_history_keeps_its_latest_versions(tasks, elsewhere):
 
 
 def test_a_newer_export_is_refused(tasks):
-    with pytest.raises(NewerSchema):
+    with pytest.raises(NewerSchema, match=r":1: schemaVersion 2 is .*; update"):
         tasks.import_(line(schemaVersion=2))
