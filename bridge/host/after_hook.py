@@ -84,7 +84,7 @@ def wake_until_answered(
 def wake_when_due(
     hook: HookContext, *, pause: Callable[[float], None] = time.sleep
 ) -> None:
-    """A try has failed: wake the sessions when the next one may begin, if that is soon.
+    """Wake the sessions when a try or an offer may be made again, if that is soon.
 
     The program that asked may not wait for the answer, and the session may be idle. A
     longer pause is left to whoever looks next.
@@ -95,6 +95,8 @@ def wake_when_due(
     pause(max(0.0, left_s))
     if _is_open(hook):
         wake_all(hook.store)
+        if offers.open_offers(hook):
+            wakeups.wake(hook.store, [hook.session])
 
 
 def _has_questions(hook: HookContext) -> bool:

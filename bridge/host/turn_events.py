@@ -8,7 +8,13 @@ from bridge.host.budget_news import with_news
 from bridge.host.context import HookContext
 from bridge.host.missed_ends import hear_finished
 from bridge.host.notices import is_notice, parse_notice, take_notice, take_stop_by_user
-from bridge.host.offers import MAX_STOP_OFFERS, agents_run, offer
+from bridge.host.offers import (
+    MAX_STOP_OFFERS,
+    REPEAT_AFTER_MS,
+    agents_run,
+    offer,
+    open_offers,
+)
 from bridge.host.output import SILENT, HookOutput, context
 from bridge.store import sessions
 from bridge.store.wakeups import sweep
@@ -21,6 +27,7 @@ def user_prompt(hook: HookContext) -> HookOutput:
     if notice is not None:
         taken = take_notice(hook, notice)
         if taken is not None:
+            _look_again(hook)
             return taken
     stopped = take_stop_by_user(hook, prompt)
     if stopped is not None:
@@ -31,6 +38,16 @@ def user_prompt(hook: HookContext) -> HookOutput:
     sweep(hook.store)
     made = offer(hook)
     return context("UserPromptSubmit", made) if made else SILENT
+
+
+def _look_again(hook: HookContext) -> None:
+    """Have an offer repeated that the model does not take up soon.
+
+    The client drops a wake-up that it has queued beside a refused notice, as measured
+    on 2.1.332: nobody would offer again in an idle session.
+    """
+    claims = [claim for _, claim in open_offers(hook)]
+    hook.due.extend(c.offers[-1] + REPEAT_AFTER_MS for c in claims if c.offers)
 
 
 def stop(hook: HookContext) -> HookOutput:

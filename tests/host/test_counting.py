@@ -114,6 +114,8 @@ def test_agents_of_agents_count(world, monkeypatch):
 
 def test_a_spent_budget_stops_no_agent_that_works(world, monkeypatch):
     monkeypatch.setenv("BRIDGE_TOKENS_PER_HOUR", "500")
+    how = {"pause": lambda _s: None}
+    monkeypatch.setattr(after_hook.wake_when_due, "__kwdefaults__", how)
     _, first, agent = world.begin()
     waiting, running = world.submit(timeout_s=9000), world.submit(timeout_s=9000)
     said = say(world)

@@ -3,7 +3,9 @@
 import pytest
 from hookworld import GOOD
 
+from bridge.host import after_hook
 from bridge.host.notices import Notice, is_notice, parse_notice
+from bridge.host.offers import REPEAT_AFTER_MS
 from bridge.host.request_tokens import described_ids
 
 FINISHED = """<task-notification>
@@ -198,3 +200,24 @@ def test_agents_that_the_user_stopped(world, others, left, *, is_hidden):
     assert (world.code(first), world.code(second)) == ("agent_stopped",) * 2
     assert (said.get("decision") == "block") is is_hidden
     assert len(world.runs()) == left
+
+
+def test_an_offer_that_a_refused_notice_may_have_cost_is_looked_at_again(
+    world, monkeypatch
+):
+    """The client drops the wake-up that it has queued beside the notice."""
+    slept: list[float] = []
+    how = {"pause": slept.append}
+    monkeypatch.setattr(after_hook.wake_when_due, "__kwdefaults__", how)
+    _, call, agent = world.begin()
+    world.stop(agent)
+    world.submit()
+    bell = world.store.place.state / "bell"
+    assert world.say("FileChanged") == {}
+    world.say("PostToolUse", tool_name="Bash", tool_use_id="toolu_2", tool_input={})
+
+    world.notice(agent, **{"tool-use-id": call})
+
+    (waited_s,) = slept
+    assert 0 < waited_s <= REPEAT_AFTER_MS / 1000
+    assert list(bell.glob("*/wake"))
