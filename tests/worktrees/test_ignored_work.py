@@ -1,0 +1,56 @@
+"""Work that git does not ignore is never dropped: git decides what is ignored."""
+
+import pytest
+
+from bridge import worktrees
+from bridge.worktrees import UnsavedWork
+
+# The files of patterns, and a new file that git shows as untracked.
+CASES = [
+    ({".gitignore": "data/*\n!README.md\n"}, "data/README.md"),
+    ({".gitignore": "logs/**\n!.gitkeep\n"}, "logs/.gitkeep"),
+    ({".gitignore": "vendor/*\n!mine/\n"}, "vendor/mine/work"),
+    ({".gitignore": "*.log\n", "sub/.gitignore": "!keep.log\n"}, "sub/keep.log"),
+    ({".gitignore": "build/\n", "sub/.gitignore": "!build/\n"}, "sub/build/work"),
+    ({".gitignore": "dist/\t\n"}, "dist/work"),
+    ({".gitignore": "**/\n"}, "work"),
+]
+
+
+def add_patterns(repository, worktree, patterns):
+    """Commit files of patterns in a worktree, and merge them."""
+    for name, text in patterns.items():
+        repository.write(name, text, cwd=worktree.folder)
+    repository.commit("patterns", cwd=worktree.folder)
+    repository.git("merge", "-q", worktree.branch)
+
+
+@pytest.mark.parametrize(("patterns", "work"), CASES)
+def test_error_it_is_not_removed(repository, worktree, patterns, work):
+    add_patterns(repository, worktree, patterns)
+    repository.write(work, "work", cwd=worktree.folder)
+
+    with pytest.raises(UnsavedWork):
+        worktrees.remove(worktree)
+
+    assert (worktree.folder / work).exists()
+
+
+@pytest.mark.parametrize(("patterns", "work"), CASES)
+def test_it_is_committed(repository, worktree, patterns, work):
+    add_patterns(repository, worktree, patterns)
+    repository.write(work, "work", cwd=worktree.folder)
+
+    assert worktrees.commit(worktree, "work")
+    assert repository.git("show", f"HEAD:{work}", cwd=worktree.folder) == "work"
+
+
+def test_error_patterns_behind_a_link_hide_nothing(repository, worktree):
+    folder = worktree.folder
+    (folder / ".gitignore").unlink()
+    (folder / ".gitignore").symlink_to("patterns")
+    add_patterns(repository, worktree, {"patterns": "*.py\n"})
+    repository.write("work.py", "work", cwd=folder)
+
+    with pytest.raises(UnsavedWork):
+        worktrees.remove(worktree)
