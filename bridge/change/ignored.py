@@ -14,9 +14,10 @@ from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
+import pygit2
 from pathspec.patterns.gitignore.spec import GitIgnoreSpecPattern
+from pygit2.enums import ConfigLevel
 
-from bridge.change.repository import Repository
 from bridge.store.plain_file import open_plain
 
 _MAX_BYTES = 1 << 20
@@ -68,16 +69,24 @@ _TAKES_BACK = _Rule(re.compile(b""), only_folders=False, hides=False)
 class Ignored:
     """What git ignores in a project."""
 
-    def __init__(self, project: Path, git: Repository | None) -> None:
-        """Without a repository, only files of patterns in the project count."""
+    def __init__(
+        self,
+        project: Path,
+        lib: pygit2.Repository | None = None,
+        common: Path | None = None,
+    ) -> None:
+        """Without a repository, only files of patterns in the project count.
+
+        `common` is the git folder that all work trees of `lib` share.
+        """
         self._project = project
-        self._any_case = git is not None and git.is_set(
-            "core.ignorecase", default=False
-        )
+        self._any_case = False
         self._in_folder: dict[bytes, list[_Rule]] = {}
         self._of_all: list[list[_Rule]] = []
-        if git is not None:
-            files = (git.common / "info" / "exclude", git.user_excludes)
+        if lib is not None and common is not None:
+            key = "core.ignorecase"
+            self._any_case = key in lib.config and lib.config.get_bool(key)
+            files = (common / "info" / "exclude", _user_excludes(lib))
             self._of_all = [self._rules_in(file) for file in files if file is not None]
 
     def is_ignored(self, path: bytes) -> bool:
@@ -133,6 +142,16 @@ class Ignored:
                 expression = re.compile(_PART.sub(_as_git, text), flags)
                 return _Rule(expression, line.endswith(b"/"), hides)
         return _TAKES_BACK if line.startswith(b"!") else None
+
+
+def _user_excludes(lib: pygit2.Repository) -> Path | None:
+    """The user's own file of patterns to ignore."""
+    key = "core.excludesfile"
+    if key in lib.config:
+        named = lib.config[key]
+        return Path(os.path.expanduser(named)) if named else None
+    folder = pygit2.settings.search_path[ConfigLevel.XDG]
+    return Path(folder, "ignore") if folder else None
 
 
 def _as_git(part: re.Match[bytes]) -> bytes:

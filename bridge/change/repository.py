@@ -8,7 +8,6 @@ from functools import cached_property
 from pathlib import Path
 
 import pygit2
-from pygit2.enums import ConfigLevel
 
 from bridge.change.diffs import path_text
 from bridge.change.git_folder import (
@@ -109,16 +108,6 @@ class Repository:
         """What the configuration says, of the user, the machine and the repository."""
         config = self.lib.config
         return config.get_bool(name) if name in config else default
-
-    @property
-    def user_excludes(self) -> Path | None:
-        """The user's own file of patterns to ignore."""
-        config = self.lib.config
-        if "core.excludesfile" in config:
-            named = config["core.excludesfile"]
-            return Path(os.path.expanduser(named)) if named else None
-        folder = pygit2.settings.search_path[ConfigLevel.XDG]
-        return Path(folder, "ignore") if folder else None
 
     @cached_property
     def head_id(self) -> str | None:

@@ -195,7 +195,9 @@ class Files:
 
     @cached_property
     def _ignored(self) -> Ignored:
-        return Ignored(self._project, self._git)
+        if (git := self._git) is None:
+            return Ignored(self._project)
+        return Ignored(self._project, git.lib, git.common)
 
     def _is_ours(self, folder: Path) -> bool:
         return self._git is not None and linked_to(folder) == self._git.common

@@ -12,11 +12,12 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bridge.change.diffs import path_text
+from bridge.change.ignored import Ignored
 from bridge.change.stored import Attributes, UnknownText, has_ident
 from bridge.store.plain_file import open_plain
 from bridge.worktrees.index_file import is_left_out
@@ -92,8 +93,11 @@ def stored_ident(repo: pygit2.Repository, project: Path, path: str) -> bytes | N
         ) from None
 
 
-def differing(repo: pygit2.Repository, project: Path) -> list[str]:
+def differing(repo: pygit2.Repository, project: Path, common: Path) -> list[str]:
     """The files that differ from the last commit, and new ones, unless ignored.
+
+    What is ignored libgit2 does not say: it hides more than git. `common` is the git
+    folder that all work trees share.
 
     Raises:
         WorktreeRefused: of a file it cannot be told.
@@ -101,11 +105,15 @@ def differing(repo: pygit2.Repository, project: Path) -> list[str]:
     from pygit2 import hash as blob_id
     from pygit2.enums import FileStatus
 
+    new = FileStatus.WT_NEW
     found = {
         path
         for path, what in repo.status(untracked_files="all", ignored=False).items()
-        if what != FileStatus.WT_DELETED or not is_left_out(repo.index, path)
+        # A new path with a slash is another repository.
+        if (what != new or path.endswith("/"))
+        and (what != FileStatus.WT_DELETED or not is_left_out(repo.index, path))
     }
+    found.update(_new_files(repo, project, Ignored(project, repo, common)))
     key = "core.sparsecheckout"
     is_sparse = key in repo.config and repo.config.get_bool(key)
     for entry in repo.index:
@@ -120,6 +128,32 @@ def differing(repo: pygit2.Repository, project: Path) -> list[str]:
         if is_seen and not _is_as(repo, project, entry):
             found.add(entry.path)
     return sorted(found)
+
+
+def _new_files(
+    repo: pygit2.Repository, project: Path, ignored: Ignored
+) -> Iterator[str]:
+    """The files that git knows nothing of, and does not ignore."""
+    known = {os.fsencode(entry.path) for entry in repo.index}
+    for above, folders, files in os.walk(project):
+        inside = "" if above == str(project) else f"{os.path.relpath(above, project)}/"
+        if inside and ".git" in (*folders, *files):
+            # Another repository: `removal` looks for those.
+            folders.clear()
+            continue
+        links = [name for name in folders if os.path.islink(f"{above}/{name}")]
+        for path in (f"{inside}{name}" for name in (*files, *links) if name != ".git"):
+            raw = os.fsencode(path)
+            place = project / path
+            # Of pipes and their like git says nothing.
+            is_file = place.is_symlink() or place.is_file()
+            if is_file and raw not in known and not ignored.hides(raw):
+                yield path
+        folders[:] = [
+            name
+            for name in folders
+            if name != ".git" and not ignored.hides(os.fsencode(f"{inside}{name}/"))
+        ]
 
 
 def _is_as(repo: pygit2.Repository, project: Path, entry: pygit2.IndexEntry) -> bool:

@@ -82,7 +82,7 @@ def _refuse_conflicts(worktree: Worktree, index: IndexCopy) -> None:
 
 def _gather(git: Git, index: IndexCopy) -> bool:
     """Put what the files are into the index; whether anything differed."""
-    paths = differing(git.repo, git.project)
+    paths = differing(git.repo, git.project, git.common)
     check_unfiltered(git, paths, "commit it")
     for path in paths:
         index.put(path, _entry_of(git, index, path))

@@ -14,6 +14,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from bridge.change.ignored import Ignored
 from bridge.protocol.wording import in_shell
 from bridge.worktrees import refs
 from bridge.worktrees.attributes import listed
@@ -152,13 +153,12 @@ def _repositories(git: Git, folder: Path) -> list[str]:
     """
     entry = entry_of(git, folder)
     kept = entry / "modules" if entry is not None else None
+    ignored = Ignored(folder, git.repo, git.common)
     found = set(os.listdir(kept)) if kept is not None and kept.is_dir() else set()
     for above, folders, files in () if folder.is_symlink() else os.walk(folder):
         if ".git" in (*folders, *files) and above != str(folder):
             path = os.path.relpath(above, folder)
-            # A name that is not UTF-8 cannot be asked about as it is.
-            name = os.fsencode(path).decode("utf-8", "replace")
-            if not git.repo.path_is_ignored(f"{name}/"):
+            if not ignored.is_ignored(os.fsencode(f"{path}/")):
                 found.add(path)
     return sorted(found)
 

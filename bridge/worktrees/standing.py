@@ -64,7 +64,7 @@ def look(git: Git, worktree: Worktree) -> Status:
         exists = False
     else:
         branch = refs.head_of(entry).removeprefix(refs.HEADS) or None
-        changed = tuple(differing(tree, worktree.folder))
+        changed = tuple(differing(tree, worktree.folder, git.common))
         if branch is None:
             tips.add(str(tree.head.target))
     known = [tip for tip in tips if tip is not None]
