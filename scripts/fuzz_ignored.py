@@ -139,7 +139,7 @@ class World:
         found = untracked(
             self.project,
             {},
-            Ignored(self.project, git).hides,
+            Ignored(self.project, git.lib, git.common).hides,
             reaches=lambda _: True,
         )
         ours = set(found)

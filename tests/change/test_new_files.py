@@ -32,7 +32,8 @@ def by_git(repo: gitworld.Repository) -> set[str]:
 
 def by_us(repo: gitworld.Repository) -> set[str]:
     """Without a process of its own: these are many."""
-    ignored = Ignored(repo.folder, Repository(repo.folder))
+    git = Repository(repo.folder)
+    ignored = Ignored(repo.folder, git.lib, git.common)
     found = untracked(repo.folder, {}, ignored.hides, reaches=lambda _: True)
     return {os.fsdecode(path) for path in found}
 
@@ -82,7 +83,8 @@ def test_a_folder_that_is_ignored_by_its_name_is_not_looked_into(repo):
     repo.write(".gitignore", "node_modules/\n")
     repo.write("web/node_modules/x/y.js", "x\n")
     asked = []
-    ignored = Ignored(repo.folder, Repository(repo.folder))
+    git = Repository(repo.folder)
+    ignored = Ignored(repo.folder, git.lib, git.common)
 
     def hides(path):
         asked.append(path)
