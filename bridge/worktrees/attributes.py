@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 from bridge.change.diffs import path_text
 from bridge.change.ignored import Ignored
 from bridge.change.stored import Attributes, UnknownText, has_ident
+from bridge.protocol.wording import in_shell
 from bridge.store.plain_file import open_plain
 from bridge.worktrees.index_file import is_left_out
 from bridge.worktrees.refused import WorktreeRefused
@@ -113,7 +114,13 @@ def differing(repo: pygit2.Repository, project: Path, common: Path) -> list[str]
         if (what != new or path.endswith("/"))
         and (what != FileStatus.WT_DELETED or not is_left_out(repo.index, path))
     }
-    found.update(_new_files(repo, project, Ignored(project, repo, common)))
+    try:
+        found.update(_new_files(repo, project, Ignored(project, repo, common)))
+    except PermissionError as exc:
+        raise WorktreeRefused(
+            f"{exc.filename} cannot be looked into: nobody can tell what is new there",
+            ways=(f"{in_shell('chmod', 'u+rwx', exc.filename)}, and do it again",),
+        ) from None
     key = "core.sparsecheckout"
     is_sparse = key in repo.config and repo.config.get_bool(key)
     for entry in repo.index:
@@ -135,7 +142,7 @@ def _new_files(
 ) -> Iterator[str]:
     """The files that git knows nothing of, and does not ignore."""
     known = {os.fsencode(entry.path) for entry in repo.index}
-    for above, folders, files in os.walk(project):
+    for above, folders, files in os.walk(project, onerror=_raise):
         inside = "" if above == str(project) else f"{os.path.relpath(above, project)}/"
         if inside and ".git" in (*folders, *files):
             # Another repository: `removal` looks for those.
@@ -154,6 +161,10 @@ def _new_files(
             for name in folders
             if name != ".git" and not ignored.hides(os.fsencode(f"{inside}{name}/"))
         ]
+
+
+def _raise(error: OSError) -> None:
+    raise error
 
 
 def _is_as(repo: pygit2.Repository, project: Path, entry: pygit2.IndexEntry) -> bool:

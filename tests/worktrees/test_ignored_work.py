@@ -1,9 +1,11 @@
 """Work that git does not ignore is never dropped: git decides what is ignored."""
 
+import os
+
 import pytest
 
 from bridge import worktrees
-from bridge.worktrees import UnsavedWork
+from bridge.worktrees import UnsavedWork, WorktreeRefused
 
 # The files of patterns, and a new file that git shows as untracked.
 CASES = [
@@ -54,3 +56,23 @@ def test_error_patterns_behind_a_link_hide_nothing(repository, worktree):
 
     with pytest.raises(UnsavedWork):
         worktrees.remove(worktree)
+
+
+def test_error_a_folder_that_cannot_be_looked_into_stays(
+    repository, worktree, monkeypatch
+):
+    """Its owner would be let in after a change of its mode, which removing makes."""
+    repository.write("secret/work", "work", cwd=worktree.folder)
+    scandir = os.scandir
+
+    def refusing(path):
+        if str(path).endswith("/secret"):
+            raise PermissionError(13, "Permission denied", str(path))
+        return scandir(path)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "scandir", refusing)
+        with pytest.raises(WorktreeRefused, match="cannot be looked into"):
+            worktrees.remove(worktree)
+
+    assert (worktree.folder / "secret/work").exists()
