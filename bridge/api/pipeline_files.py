@@ -102,9 +102,7 @@ class Pipelines:
         known = self.files.names()
         for name, plan in flows.items():
             beside = Path(source).with_name(f"{name}.yaml")
-            files[beside if beside.is_file() else known.get(name, beside)] = plan[
-                "source"
-            ]
+            files[known.get(name, beside)] = plan["source"]
         return [file for file, digest in files.items() if _digest(file) != digest]
 
     def _library(self, file: Path) -> Library:
@@ -113,14 +111,15 @@ class Pipelines:
         )
 
     def _file_of(self, name: str, caller: Path) -> Path:
+        known = self.files.names()
+        if name in known:
+            # Nobody's file beside the caller takes the place of one with a name.
+            return known[name]
         for suffix in SUFFIXES:
             beside = caller.with_name(f"{name}{suffix}")
             if beside.is_file():
                 return beside.absolute()
-        known = self.files.names()
-        if name not in known:
-            raise InvalidRequest(self.files.unknown(name))
-        return known[name]
+        raise InvalidRequest(self.files.unknown(name))
 
     def _text(self, file: Path) -> str:
         text = self.files.text(file, is_used=self.is_used)

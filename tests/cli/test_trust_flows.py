@@ -191,3 +191,24 @@ def test_what_is_no_file_is_not_read(project, mine):
         assert said in project.run("run", name).err
         if why:
             assert f"{mine.file.with_stem(name)}: {why}" in project.run("trust").err
+
+
+def test_a_pipeline_beside_the_caller_takes_no_named_ones_place(project):
+    """With a file that is run by its path a stranger may have sent others."""
+    call = "steps: [{id: call, pipeline: nightly}]\n"
+    own = project.folder / "own.yaml"
+    own.write_text(call)
+    folder = project.bridge.settings.home / "workflows"
+    folder.mkdir(parents=True, exist_ok=True)
+    named = folder / "nightly.yaml"
+    for file, words in {named: "mine", own.with_name("nightly.yaml"): "theirs"}.items():
+        step = f"{{id: say, exec: [echo, {words}]}}"
+        file.write_text(f'allow: ["Bash(echo *)"]\nsteps: [{step}]\n')
+
+    ran = project.run("run", "own.yaml")
+    named.unlink()
+    again = project.run("run", "own.yaml")
+
+    assert ran.code == again.code == 0, ran.err + again.err
+    assert ("mine" in ran.out + ran.err) is ("theirs" in again.out + again.err) is True
+    assert "theirs" not in ran.out + ran.err
