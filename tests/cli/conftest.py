@@ -35,7 +35,7 @@ from bridge.protocol.judge import judge
 from bridge.protocol.record import parse
 from bridge.protocol.request import Request
 from bridge.protocol.response import Response, answered, failed
-from bridge.store import Claimant, sessions
+from bridge.store import Claimant, sessions, wakeups
 from bridge.store.host_process import identify
 from bridge.store.sessions import Session
 
@@ -176,8 +176,10 @@ class Host:
         self._file.write_bytes(session.with_(**fields).to_json())
 
     def claim(self) -> list[Request]:
-        """Take what waits, and launch it."""
+        """Take what waits, and launch it; a session that takes work is awake."""
         taken = self.store.claim(self.claimant, 4, lambda _: "take")
+        if taken:
+            wakeups.clear(self.store, self.claimant.host)
         for request in taken:
             self.store.change_claim(
                 RequestId(request.request_id),
