@@ -2,7 +2,7 @@
 
 from typing import Annotated, Literal
 
-from bridge.protocol.plain_types import Check, Limits
+from bridge.protocol.plain_types import Limits
 from bridge.protocol.record import Milliseconds
 from bridge.protocol.value import Value
 
@@ -20,7 +20,7 @@ AgentName = Annotated[
     Limits(
         pattern=r"^\$?([A-Za-z0-9]|[^\x00-\x7f])[^\x00-\x1f\x7f\"`\\<>{}\[\]|*?]{0,127}$"
     ),
-    Check(_check_printable),
+    _check_printable,
 ]
 
 

@@ -4,7 +4,7 @@ from typing import Annotated
 
 from bridge.errors import InvalidRequest
 from bridge.protocol.ids import check_id
-from bridge.protocol.plain_types import Check, Limits
+from bridge.protocol.plain_types import Limits
 from bridge.protocol.record import Count, Milliseconds
 from bridge.protocol.status import Stage
 from bridge.protocol.value import Value
@@ -18,7 +18,7 @@ def _check(value: str) -> str:
         raise ValueError(str(exc)) from None
 
 
-RequestIdField = Annotated[str, Check(_check)]
+RequestIdField = Annotated[str, _check]
 SessionId = Annotated[str, Limits(pattern=r"^[A-Za-z0-9_-]{1,128}$")]
 ToolUseId = Annotated[str, Limits(pattern=r"^[A-Za-z0-9_-]{1,128}$")]
 

@@ -1,57 +1,53 @@
-"""The fields of a value, and the quick check of what is put into them.
+"""The fields of a value, and one reader for each type that a field may have.
 
-The quick check takes only the exact type, within its limits: whatever it takes,
-pydantic would take unchanged. It raises `NotPlain` for everything else, and pydantic
-decides.
+A reader returns what it is given, as the field keeps it, or raises `InvalidValue`,
+which says where and what was expected. Nothing is converted but a whole number: `1.0`
+is an integer, as in JSON Schema, and `1` a number.
 """
 
 from __future__ import annotations
 
-import operator
-import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from enum import Enum
-from types import UnionType
-from typing import TYPE_CHECKING, Annotated, Any, Literal, Union, get_args, get_origin
+from re import fullmatch
+from types import NoneType
+from typing import Annotated, Any, Literal, NamedTuple, get_args, get_origin
 
-if TYPE_CHECKING:
-    Reader = Callable[[Any], Any]
-
-
-class NotPlain(Exception):
-    """A value that the quick check cannot decide about."""
-
-
+Reader = Callable[[Any], Any]
 REQUIRED = object()
+# How much of an invalid choice is quoted.
+QUOTED_CHARS = 40
+# From here on, not every whole number is a float.
+_LARGE = 2**53
 
 
-class Field:
-    """One field of a value, with its name in JSON."""
+class InvalidValue(ValueError):
+    """A value does not have its type; `str()` says so in one line, place first."""
 
-    def __init__(
-        self,
-        default: Any = REQUIRED,
-        default_factory: Callable[[], Any] | None = None,
-        json_name: str = "",
-        *,
-        needed: bool = False,
-    ) -> None:
-        """Describe a field; without a default it is required.
+    def __init__(self, expected: str, *place: object) -> None:
+        super().__init__(f"{'.'.join(map(str, place)) or 'the object'}: {expected}")
+        self.expected = expected
+        self.place = place
 
-        `needed`: a hostbridge that does not know it may not read a record that sets it
-        (`bridge.protocol.record`).
-        """
-        self.default = default
-        self.default_factory = default_factory
-        self.json_name = json_name
-        self.needed = needed
+    def below(self, step: object) -> InvalidValue:
+        """The same, in the whole that has this value at `step`."""
+        return InvalidValue(self.expected, step, *self.place)
 
-    def is_required(self) -> bool:
-        """Whether it has no default."""
-        return self.default is REQUIRED and self.default_factory is None
+
+class Field(NamedTuple):
+    """One field of a value, with its name in JSON; without a default it is required.
+
+    `needed`: a hostbridge that does not know it may not read a record that sets it
+    (`bridge.protocol.record`).
+    """
+
+    default: Any = REQUIRED
+    default_factory: Callable[[], Any] | None = None
+    json_name: str = ""
+    needed: bool = False
 
     def get_default(self) -> Any:
-        """The value if none is given."""
+        """The value if none is given; `REQUIRED` if one must be."""
         return self.default_factory() if self.default_factory else self.default
 
 
@@ -66,30 +62,40 @@ def camel_case(name: str) -> str:
     return head + "".join(part[:1].upper() + part[1:] for part in rest)
 
 
-_ALLOWS: dict[str, Callable[[Any, Any], bool]] = {
-    "ge": operator.ge,
-    "gt": operator.gt,
-    "le": operator.le,
-    "lt": operator.lt,
-    "min_length": lambda value, limit: len(value) >= limit,
-    "max_length": lambda value, limit: len(value) <= limit,
-    "pattern": lambda value, limit: re.fullmatch(limit, value) is not None,
+# Whether a value is within a limit, and how a person is told of the limit.
+_LIMITS: dict[str, tuple[Callable[[Any, Any], bool], str]] = {
+    "ge": (lambda value, limit: value >= limit, "must be greater than or equal to {}"),
+    "gt": (lambda value, limit: value > limit, "must be greater than {}"),
+    "le": (lambda value, limit: value <= limit, "must be less than or equal to {}"),
+    "lt": (lambda value, limit: value < limit, "must be less than {}"),
+    "min_length": (
+        lambda value, limit: len(value) >= limit,
+        "string should have at least {} character",
+    ),
+    "max_length": (
+        lambda value, limit: len(value) <= limit,
+        "string should have at most {} characters",
+    ),
+    "pattern": (
+        lambda value, limit: fullmatch(limit, value) is not None,
+        "string should match pattern '{}'",
+    ),
 }
 
 
 class Limits:
-    """What a number or a text must satisfy: `ge=1`, `max_length=9`, as in pydantic."""
+    """A rule for a number or a text: `ge=1`, `max_length=9`, as in pydantic."""
 
     def __init__(self, **limits: Any) -> None:
         """Keep the limits."""
         self.limits = limits
-        self._allowed = [(_ALLOWS[key], limit) for key, limit in limits.items()]
+        self._rules = [(*_LIMITS[key], limit) for key, limit in limits.items()]
 
     def __call__(self, value: Any) -> Any:
         """Return a value within the limits; raise ValueError for any other."""
-        for allows, limit in self._allowed:
+        for allows, words, limit in self._rules:
             if not allows(value, limit):
-                raise ValueError(value)
+                raise ValueError(words.format(limit))
         return value
 
     def __get_pydantic_core_schema__(self, source: Any, handler: Any) -> Any:
@@ -97,148 +103,127 @@ class Limits:
         return {**handler(source), **self.limits}
 
 
-class Check:
-    """A rule in words of its own: it returns the value, or raises ValueError."""
-
-    def __init__(self, rule: Callable[[Any], Any]) -> None:
-        """Keep the rule."""
-        self.rule = rule
-
-    def __call__(self, value: Any) -> Any:
-        """Apply the rule."""
-        return self.rule(value)
-
-    def __get_pydantic_core_schema__(self, source: Any, handler: Any) -> Any:
-        """What pydantic makes of the type, and the rule after it."""
-        from pydantic_core import core_schema
-
-        return core_schema.no_info_after_validator_function(self.rule, handler(source))
-
-
-class Renamed:
-    """The old names of a value, as earlier versions wrote them, and the new ones."""
-
-    def __init__(self, names: Mapping[str, str]) -> None:
-        """Keep the names."""
-        self.names = names
-
-    def __call__(self, value: Any) -> Any:
-        """Return a value that has a new name already."""
-        return value
-
-    def __get_pydantic_core_schema__(self, source: Any, handler: Any) -> Any:
-        """The rule before what pydantic makes of the type."""
-        from pydantic_core import core_schema
-
-        return core_schema.no_info_before_validator_function(
-            lambda value: self.names.get(str(value), value), handler(source)
-        )
-
-
 def reader_of(hint: Any, base: type) -> Reader:
-    """The quick check for a type; `base` is the class of all values."""
+    """The reader of a type; `base` is the class of all values.
+
+    What a type is `Annotated` with are rules: each returns the value, perhaps changed,
+    or raises ValueError.
+    """
     origin, parts = get_origin(hint), get_args(hint)
-    if origin is Annotated:
-        return _limited(reader_of(parts[0], base), parts[1:])
-    if origin in (Union, UnionType):
-        return _any_of([reader_of(part, base) for part in parts])
-    if origin is Literal:
-        return _plain(lambda value: type(value) is str and value in parts)
-    if origin is tuple:
-        return _sequence(reader_of(parts[0], base))
-    if origin is dict:
-        return _mapping(reader_of(parts[1], base))
     if hint is Any:
         return lambda value: value
-    if hint is str:
-        return _text
+    if origin is Annotated:
+        return _with_rules(parts[0], hint.__metadata__, base)
+    if origin is Literal:
+        return _choice({each: each for each in parts})
+    if origin is tuple:
+        return _tuple(reader_of(parts[0], base))
+    if origin is dict:
+        return _dict(reader_of(parts[1], base))
+    if NoneType in parts:
+        read = reader_of(parts[parts[0] is NoneType], base)
+        return lambda value: None if value is None else read(value)
     if issubclass(hint, Enum):
-        return _member(hint)
+        return _choice({each.value: each for each in hint})
     if issubclass(hint, base):
-        return _value(hint)
-    return _plain(lambda value: type(value) is hint)
+        return hint.model_validate  # type: ignore[no-any-return]
+    return _with_rules(hint, (), base)
 
 
-def _plain(is_plain: Callable[[Any], bool]) -> Reader:
-    def read(value: Any) -> Any:
-        if not is_plain(value):
-            raise NotPlain
-        return value
+def _with_rules(hint: Any, rules: tuple[Reader, ...], base: type) -> Reader:
+    read = _PLAIN[hint] if hint in _PLAIN else reader_of(hint, base)
+    if hint is str:
+        # Last: a rule may mend it.
+        rules = (*rules, _check_unicode)
 
-    return read
-
-
-def _text(value: Any) -> Any:
-    if type(value) is not str:
-        raise NotPlain
-    if not value.isascii():
-        try:
-            value.encode()
-        except UnicodeEncodeError:
-            raise NotPlain from None
-    return value
-
-
-def _limited(read: Reader, rules: Sequence[Reader]) -> Reader:
-    def limited(value: Any) -> Any:
+    def read_by_rules(value: Any) -> Any:
         value = read(value)
         try:
             for rule in rules:
                 value = rule(value)
-        except ValueError:
-            raise NotPlain from None
+        except ValueError as exc:
+            raise InvalidValue(str(exc)) from None
         return value
 
-    return limited
+    return read_by_rules if rules else read
 
 
-def _any_of(readers: list[Reader]) -> Reader:
-    def read(value: Any) -> Any:
-        for each in readers:
-            try:
-                return each(value)
-            except NotPlain:
-                pass
-        raise NotPlain
-
-    return read
-
-
-def _sequence(read: Reader) -> Reader:
-    def read_all(value: Any) -> Any:
-        if type(value) not in (list, tuple):
-            raise NotPlain
-        return tuple([read(item) for item in value])
-
-    return read_all
-
-
-def _mapping(read: Reader) -> Reader:
-    def read_all(value: Any) -> Any:
-        if type(value) is not dict:
-            raise NotPlain
-        return {_text(key): read(part) for key, part in value.items()}
-
-    return read_all
-
-
-def _member(kind: type[Enum]) -> Reader:
-    def read(value: Any) -> Any:
-        if type(value) not in (str, kind):
-            raise NotPlain
+def _check_unicode(value: str) -> str:
+    if not value.isascii():
         try:
-            return kind(value)
-        except ValueError:
-            raise NotPlain from None
+            value.encode()
+        except UnicodeEncodeError:
+            raise ValueError("expected valid Unicode") from None
+    return value
 
-    return read
 
-
-def _value(kind: Any) -> Reader:
+def _plain(kind: type, expected: str) -> Reader:
     def read(value: Any) -> Any:
-        # pydantic must judge the whole of which this is a part: no conversion here.
-        if type(value) is not kind and not kind.fits(value):
-            raise NotPlain
-        return kind.model_validate(value)
+        # Not by `isinstance`: to Python, `True` is a number.
+        if type(value) is not kind:
+            raise InvalidValue(f"expected {expected}")
+        return value
 
     return read
+
+
+def _integer(value: Any) -> int:
+    if type(value) is float and value.is_integer() and abs(value) < _LARGE:
+        return int(value)
+    if type(value) is not int:
+        raise InvalidValue("expected an integer")
+    return value
+
+
+def _number(value: Any) -> float:
+    if type(value) not in (int, float):
+        raise InvalidValue("expected a number")
+    return float(value)
+
+
+_PLAIN: dict[Any, Reader] = {
+    bool: _plain(bool, "true or false"),
+    str: _plain(str, "a string"),
+    int: _integer,
+    float: _number,
+}
+
+
+def _choice(values: Mapping[Any, Any]) -> Reader:
+    *others, last = map(repr, values)
+    expected = f"must be {', '.join(others)} or {last}" if others else f"must be {last}"
+
+    def read(value: Any) -> Any:
+        if isinstance(value, str) and value in values:
+            return values[value]
+        found = f", not {value[:QUOTED_CHARS]!r}" if isinstance(value, str) else ""
+        raise InvalidValue(expected + found)
+
+    return read
+
+
+def _tuple(read: Reader) -> Reader:
+    def read_all(value: Any) -> Any:
+        if not isinstance(value, list | tuple):
+            raise InvalidValue("expected a list")
+        return tuple([read_at(read, step, part) for step, part in enumerate(value)])
+
+    return read_all
+
+
+def _dict(read: Reader) -> Reader:
+    def read_all(value: Any) -> Any:
+        if not isinstance(value, dict):
+            raise InvalidValue("expected an object")
+        return {key(step): read_at(read, step, part) for step, part in value.items()}
+
+    key = _with_rules(str, (), Enum)
+    return read_all
+
+
+def read_at(read: Reader, step: object, part: Any) -> Any:
+    """Read a part; an error says that it stands at `step`."""
+    try:
+        return read(part)
+    except InvalidValue as exc:
+        raise exc.below(step) from None

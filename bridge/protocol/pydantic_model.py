@@ -1,87 +1,96 @@
-"""The pydantic model of a value: it decides where the quick check cannot.
+"""A value as pydantic sees it: the model with its fields.
 
-Programs may use a value in models of their own, so pydantic also reads and writes one
-that is a part of another.
+What is read is for the value's own reader to decide. pydantic describes the form, says
+of a wrong value every place that is wrong, and writes, as its own options say.
 """
 
-from collections.abc import Callable
-from typing import Any
+from functools import cache
+from typing import Annotated, Any
 
-from pydantic import (
-    BaseModel,
-    ConfigDict,
-    GetCoreSchemaHandler,
-    SerializationInfo,
-    create_model,
-)
+from pydantic import BaseModel, ConfigDict, TypeAdapter, create_model
 from pydantic import Field as PydanticField
 from pydantic_core import core_schema
 
-from bridge.protocol.plain_types import Field
+from bridge.protocol.plain_types import QUOTED_CHARS, REQUIRED
 
 _CONFIG = ConfigDict(frozen=True, extra="allow", populate_by_name=True)
-# How pydantic was asked to write the whole, and so each of its parts.
-_OPTIONS = (
-    "mode", "include", "exclude", "by_alias", "exclude_unset", "exclude_defaults",
-    "exclude_none",
-)  # fmt: skip
+# What JSON calls the kinds of values.
+_KINDS = {
+    "boolean": "true or false",
+    "dictionary": "an object",
+    "integer": "an integer",
+}
 # `Kind` is a subclass of `Value`, which is passed along: it imports this module.
 Kind = Any
-_models: dict[Kind, type[BaseModel]] = {}
 
 
+@cache
+def adapter_of(kind: Kind) -> TypeAdapter[Any]:
+    """What does with a value as pydantic does with a model."""
+    return TypeAdapter(kind)
+
+
+@cache
 def model_of(kind: Kind) -> type[BaseModel]:
     """The model with the fields of a value."""
-    if kind not in _models:
-        fields: Any = {
-            name: (hint, _field(kind.fields[name]))
-            for name, hint in kind.hints().items()
-        }
-        _models[kind] = create_model(
-            kind.__name__, __config__=_CONFIG, __doc__=kind.__doc__, **fields
+    hints = kind.hints()
+    fields: dict[str, Any] = {}
+    for name, each in kind.fields.items():
+        default = each.get_default()
+        fields[name] = (
+            Annotated[hints[name], PydanticField(alias=each.json_name)],
+            ... if default is REQUIRED else default,
         )
-    return _models[kind]
+    return create_model(
+        kind.__name__, __config__=_CONFIG, __doc__=kind.__doc__, **fields
+    )
 
 
-def convert(kind: Kind, data: Any) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The fields of a value as pydantic reads them, and the keys that are no fields.
+def schema_of(kind: Kind, handler: Any) -> core_schema.CoreSchema:
+    """What pydantic does with a value, alone or in a model."""
 
-    Raises:
-        ValidationError: it is no such value.
-    """
-    return parts_of(model_of(kind).model_validate(data))
+    def read(value: Any, find_faults: Any) -> Any:
+        try:
+            return kind.model_validate(value)
+        except ValueError:
+            find_faults(value)
+            raise
 
+    def write(value: Any, write_model: Any) -> Any:
+        return write_model(_as_model(value))
 
-def parts_of(read: BaseModel) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The fields that were given, and the keys that are no fields."""
-    fields = read.model_fields_set & type(read).model_fields.keys()
-    return {name: getattr(read, name) for name in fields}, read.model_extra or {}
-
-
-def schema_of(
-    kind: Kind, made_of: Callable[[BaseModel], Any], handler: GetCoreSchemaHandler
-) -> core_schema.CoreSchema:
-    """What pydantic does with a value that is a part of a model."""
-
-    def read(value: Any, check: Callable[[Any], BaseModel]) -> Any:
-        return value if isinstance(value, kind) else made_of(check(value))
-
-    def write(value: Any, info: SerializationInfo) -> Any:
-        return value.model_dump(**{name: getattr(info, name) for name in _OPTIONS})
-
+    form = handler.generate_schema(model_of(kind))
     return core_schema.no_info_wrap_validator_function(
         read,
-        handler.generate_schema(model_of(kind)),
-        serialization=core_schema.plain_serializer_function_ser_schema(
-            write, info_arg=True
+        form,
+        serialization=core_schema.wrap_serializer_function_ser_schema(
+            write, schema=form
         ),
     )
 
 
-def _field(described: Field) -> Any:
-    if described.default_factory is not None:
-        return PydanticField(
-            default_factory=described.default_factory, alias=described.json_name
-        )
-    default = ... if described.is_required() else described.default
-    return PydanticField(default, alias=described.json_name)
+def _as_model(value: Any) -> BaseModel:
+    values = {name: getattr(value, name) for name in value.fields}
+    made = model_of(value.__class__).model_construct(
+        {*value.model_fields_set}, **values
+    )
+    # Not as arguments: a key may be named like one.
+    extra: Any = made.model_extra
+    extra.update(value.model_extra)
+    return made
+
+
+def first_problem(exc: Any) -> str:
+    """The first problem in pydantic's `ValidationError`, in one line, place first."""
+    problem = exc.errors(include_url=False, include_context=False)[0]
+    place = ".".join(str(part) for part in problem["loc"]) or "the object"
+    said, value = str(problem["msg"]), problem["input"]
+    kind = said.partition(" a valid ")[2].partition(",")[0]
+    if said.startswith("Input should be a valid"):
+        line = f"{place}: expected {_KINDS.get(kind, f'a {kind}')}"
+    else:
+        said = said.replace("Input should", "must")
+        line = f"{place}: {said[:1].lower()}{said[1:]}"
+    if problem["type"] == "literal_error" and isinstance(value, str):
+        line += f", not {value[:QUOTED_CHARS]!r}"
+    return line

@@ -15,20 +15,11 @@ from typing import Annotated, Any, TypeVar, get_args, get_type_hints
 
 from bridge.errors import NewerSchema
 from bridge.protocol import plain_json
-from bridge.protocol.plain_types import Limits
+from bridge.protocol.plain_types import InvalidValue, Limits
 from bridge.protocol.value import Value
 from bridge.protocol.wording import one_line
 
 SCHEMA_VERSION = 1
-
-# What JSON calls the kinds of values.
-_KINDS = {
-    "boolean": "true or false",
-    "dictionary": "an object",
-    "integer": "an integer",
-}
-# How much of an invalid choice is quoted.
-_QUOTED_CHARS = 40
 
 # The names of what nobody may overlook.
 _NEEDS = "needs"
@@ -51,7 +42,7 @@ class Record(Value):
     def to_data(self) -> dict[str, Any]:
         """As any value, with what a reader needs to know."""
         data = super().to_data()
-        if self.some_needed and (needs := self.needs()):
+        if needs := self.needs():
             data[_NEEDS] = sorted(needs.union(data.get(_NEEDS) or ()))
         return data
 
@@ -165,8 +156,8 @@ def from_value(kind: type[R], value: Any) -> R:
         return kind.model_validate(value)
     except (RecursionError, plain_json.JSONEncodeError):
         raise Unparsable("nested too deeply") from None
-    except ValueError as exc:
-        raise Unparsable(first_problem(exc)) from None
+    except InvalidValue as exc:
+        raise Unparsable(str(exc)) from None
 
 
 def json_object(data: bytes | None) -> dict[str, Any]:
@@ -191,19 +182,3 @@ def printable(text: str) -> str:
         return text.encode("utf-8", "replace").decode()
     # Itself: a long answer is not kept twice.
     return text
-
-
-def first_problem(exc: Any) -> str:
-    """The first problem in pydantic's `ValidationError`, in one line, place first."""
-    problem = exc.errors(include_url=False, include_context=False)[0]
-    place = ".".join(str(part) for part in problem["loc"]) or "the object"
-    said, value = str(problem["msg"]), problem["input"]
-    kind = said.partition(" a valid ")[2].partition(",")[0]
-    if said.startswith("Input should be a valid"):
-        line = f"{place}: expected {_KINDS.get(kind, f'a {kind}')}"
-    else:
-        said = said.replace("Input should", "must")
-        line = f"{place}: {said[:1].lower()}{said[1:]}"
-    if problem["type"] == "literal_error" and isinstance(value, str):
-        line += f", not {value[:_QUOTED_CHARS]!r}"
-    return line

@@ -11,16 +11,10 @@ from bridge.protocol.failed_try import FailedTry
 from bridge.protocol.ids import Priority
 from bridge.protocol.names import GENERAL, TEMPORARY
 from bridge.protocol.node import Node
-from bridge.protocol.plain_types import Limits, field
+from bridge.protocol.plain_types import InvalidValue, Limits, field
 from bridge.protocol.question import MOST, Asking, Exchange
 from bridge.protocol.question import told as told_of
-from bridge.protocol.record import (
-    Count,
-    Milliseconds,
-    Record,
-    as_json,
-    first_problem,
-)
+from bridge.protocol.record import Count, Milliseconds, Record, as_json
 from bridge.protocol.status import Stage, Status
 from bridge.protocol.usage import Usage
 from bridge.protocol.value import Value, as_data
@@ -136,8 +130,8 @@ class Request(Record):
         """
         try:
             return cls(**fields)
-        except ValueError as exc:
-            raise InvalidRequest(first_problem(exc)) from None
+        except InvalidValue as exc:
+            raise InvalidRequest(str(exc)) from None
 
     def to_json(self) -> bytes:
         """The bytes of the file, without the fields that were left open.

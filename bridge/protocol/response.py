@@ -6,7 +6,6 @@ from bridge.errors import BridgeError
 from bridge.protocol.agent_output import Evidence
 from bridge.protocol.claim import Claim, Continued, RequestIdField
 from bridge.protocol.failure_codes import ALIASES, NOW, FailureCode, SeedCode, ways_out
-from bridge.protocol.plain_types import Check, Renamed
 from bridge.protocol.record import Milliseconds, Record, printable
 from bridge.protocol.request import Request
 from bridge.protocol.status import Stage, Status
@@ -23,7 +22,7 @@ _STATUS_OF: dict[str, Status] = {
 
 
 # An agent may say anything, but a record can only store valid Unicode.
-Words = Annotated[str, Check(printable)]
+Words = Annotated[str, printable]
 
 # The prefix of a call in which a definition's own script checks the answer. The record
 # keeps what ran in it, but it is no evidence for an answer that was there before.
@@ -64,14 +63,17 @@ class Failure(Value):
     hostbridge, which earlier records have as their code.
     """
 
-    code: Annotated[FailureCode, Renamed(NOW)]
+    code: FailureCode
     message: Words
     stage: Stage
     alias: SeedCode | None = None
 
-    def _fill(self, found: dict[str, Any], extra: dict[str, Any]) -> None:
-        found["alias"] = ALIASES.get(found["code"])
-        super()._fill(found, extra)
+    @classmethod
+    def _read(cls, value: Any) -> dict[str, Any]:
+        if isinstance(value, dict) and (code := NOW.get(str(value.get("code")))):
+            value = {**value, "code": code}
+        found = super()._read(value)
+        return found | {"alias": ALIASES.get(found["code"])}
 
 
 class Response(Record):

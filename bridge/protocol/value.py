@@ -1,156 +1,118 @@
 """Frozen values with typed fields, as they are stored in JSON files.
 
-pydantic decides what fits a field, but importing it takes longer than a whole hook may.
-So a value that plainly fits (the exact type, within its limits) is taken without
-pydantic. Everything else goes to a pydantic model with the same fields, which converts
-it or says what is wrong (`bridge.protocol.pydantic_model`).
-
 Keys in JSON are camelCase. Unknown keys are kept.
+
+A program can use a value as a pydantic model, and as a part of one. pydantic is then
+imported (`bridge.protocol.pydantic_model`): importing it takes longer than a whole hook
+may.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from enum import Enum
 from typing import (
     TYPE_CHECKING,
     Any,
     ClassVar,
     Self,
+    cast,
     dataclass_transform,
     get_type_hints,
 )
 
-from bridge.protocol import plain_types
+from bridge.protocol.plain_types import (
+    REQUIRED,
+    Field,
+    InvalidValue,
+    Reader,
+    camel_case,
+    field,
+    read_at,
+    reader_of,
+)
 from bridge.protocol.wording import quoted
 
 if TYPE_CHECKING:
-    from pydantic import BaseModel
+    from pydantic import TypeAdapter
 
 
 @dataclass_transform(
-    kw_only_default=True, frozen_default=True, field_specifiers=(plain_types.field,)
+    kw_only_default=True, frozen_default=True, field_specifiers=(field,)
 )
 class Value:
     """A frozen value; its fields are the annotated names of the class."""
 
-    fields: ClassVar[dict[str, plain_types.Field]] = {}
-    # Whether there is a field that is `needed`, in any class.
-    some_needed: ClassVar[bool] = False
-    _readers: ClassVar[dict[str, Any] | None] = None
-    # What is the same for every value of a class: it is asked for each that is read.
-    _defaults: ClassVar[dict[str, Any]] = {}
-    _factories: ClassVar[dict[str, Callable[[], Any]]] = {}
-    _required: ClassVar[frozenset[str]] = frozenset()
+    fields: ClassVar[dict[str, Field]] = {}
+    # By its own name and by its name in JSON: a field's own name, and what reads it.
+    _readers: ClassVar[dict[str, tuple[str, Reader]]] = {}
 
     def __init_subclass__(cls) -> None:
         """Collect the fields: those of the base class first."""
         cls.fields = dict(cls.fields)
-        for name in vars(cls).get("__annotations__", {}):
-            default = vars(cls).get(name, plain_types.REQUIRED)
-            made = (
-                default
-                if isinstance(default, plain_types.Field)
-                else plain_types.Field(default)
-            )
-            made.json_name = made.json_name or plain_types.camel_case(name)
-            cls.fields[name] = made
-            Value.some_needed |= made.needed
-        cls._readers = None
-        each = cls.fields.items()
-        cls._required = frozenset(name for name, of in each if of.is_required())
-        cls._factories = {n: of.default_factory for n, of in each if of.default_factory}
-        made_anew = cls._required.union(cls._factories)
-        # In the order of the fields, which is that of a record's keys.
-        cls._defaults = {n: None if n in made_anew else of.default for n, of in each}
+        for name in cls.__annotations__:
+            given = vars(cls).get(name, REQUIRED)
+            made = given if isinstance(given, Field) else Field(given)
+            json_name = made.json_name or camel_case(name)
+            cls.fields[name] = made._replace(json_name=json_name)
+        cls._readers = {}
 
     def __init__(self, **values: Any) -> None:
         """Take each field by its own name or by its name in JSON.
 
         Raises:
-            ValueError: pydantic's `ValidationError`, which names the field.
+            InvalidValue: names the first field that is wrong.
         """
-        self._fill(*self._read_or_convert(values))
+        self.__dict__.update(self._read(values))
 
     @classmethod
     def model_validate(cls, value: Any) -> Self:
         """Read a value from decoded JSON.
 
         Raises:
-            ValueError: pydantic's `ValidationError`, which names the field.
+            InvalidValue: names the first field that is wrong.
         """
         if isinstance(value, cls):
             return value
-        return cls._made_of(*cls._read_or_convert(value))
-
-    @classmethod
-    def model_validate_json(cls, text: str | bytes) -> Self:
-        """As pydantic's: read a value from JSON; raises as `model_validate`."""
-        from bridge.protocol.pydantic_model import model_of, parts_of
-
-        return cls._made_of(*parts_of(model_of(cls).model_validate_json(text)))
-
-    @classmethod
-    def _made_of(cls, found: dict[str, Any], extra: dict[str, Any]) -> Self:
         made = cls.__new__(cls)
-        made._fill(found, extra)  # noqa: SLF001 - one of our own
+        made.__dict__.update(cls._read(value))
         return made
 
     @classmethod
-    def _read_or_convert(cls, value: Any) -> tuple[dict[str, Any], dict[str, Any]]:
-        try:
-            return cls._read(value)
-        except plain_types.NotPlain:
-            from bridge.protocol.pydantic_model import convert
-
-            return convert(cls, as_data(value))
-
-    def _fill(self, found: dict[str, Any], extra: dict[str, Any]) -> None:
-        values = self.__dict__
-        values.update(self._defaults)
-        for name, make in self._factories.items():
-            if name not in found:
-                values[name] = make()
-        values.update(found, _extra=extra, _fields_set=frozenset(found))
-
-    @classmethod
     def fits(cls, value: Any) -> bool:
-        """Whether a decoded JSON value plainly fits, without any conversion."""
+        """Whether a value can be read from decoded JSON."""
         try:
             cls._read(value)
-        except plain_types.NotPlain:
+        except InvalidValue:
             return False
         return True
 
     @classmethod
-    def _read(cls, value: Any) -> tuple[dict[str, Any], dict[str, Any]]:
-        """The fields and the other keys of a value that plainly fits."""
+    def _read(cls, value: Any) -> dict[str, Any]:
+        """The attributes of the value that decoded JSON describes."""
         if not isinstance(value, dict):
-            raise plain_types.NotPlain
-        readers = cls._readers or cls._make_readers()
+            raise InvalidValue("expected an object")
+        if not cls._readers:
+            for name, hint in cls.hints().items():
+                reader = (name, reader_of(hint, Value))
+                cls._readers |= {name: reader, cls.fields[name].json_name: reader}
         found: dict[str, Any] = {}
         extra: dict[str, Any] = {}
         for key, part in value.items():
-            known = readers.get(key)
-            if known is None:
+            if key not in cls._readers:
                 extra[key] = part
                 continue
-            name, read = known
+            name, read = cls._readers[key]
             if name in found:
-                raise plain_types.NotPlain
-            found[name] = read(part)
-        if not cls._required <= found.keys():
-            raise plain_types.NotPlain
-        return found, extra
-
-    @classmethod
-    def _make_readers(cls) -> dict[str, Any]:
-        readers = {}
-        for name, hint in cls.hints().items():
-            read = plain_types.reader_of(hint, Value)
-            readers[name] = readers[cls.fields[name].json_name] = (name, read)
-        cls._readers = readers
-        return readers
+                raise InvalidValue("given by both of its names", key)
+            found[name] = read_at(read, key, part)
+        fields_set = frozenset(found)
+        for name, each in cls.fields.items():
+            if name not in fields_set:
+                found[name] = each.get_default()
+                if found[name] is REQUIRED:
+                    raise InvalidValue("field required", each.json_name)
+        return found | {"_extra": extra, "_fields_set": fields_set}
 
     @classmethod
     def hints(cls) -> dict[str, Any]:
@@ -159,36 +121,35 @@ class Value:
         return {name: hints[name] for name in cls.fields}
 
     @classmethod
+    def model_validate_json(cls, text: str | bytes) -> Self:
+        """As pydantic's, whose `ValidationError` it raises."""
+        return cast("Self", cls._pydantic().validate_json(text))
+
+    @classmethod
     def model_json_schema(cls) -> dict[str, Any]:
         """The JSON Schema of the value."""
-        from bridge.protocol.pydantic_model import model_of
+        return cls._pydantic().json_schema()
 
-        return model_of(cls).model_json_schema(by_alias=True)
+    def model_dump(self, **options: Any) -> dict[str, Any]:
+        """As pydantic's: field names and Python values, unless its options differ."""
+        return cast("dict[str, Any]", self._pydantic().dump_python(self, **options))
+
+    def model_dump_json(self, **options: Any) -> str:
+        """As pydantic's."""
+        return self._pydantic().dump_json(self, **options).decode()
+
+    @classmethod
+    def _pydantic(cls: Any) -> TypeAdapter[Any]:
+        from bridge.protocol.pydantic_model import adapter_of
+
+        return adapter_of(cls)
 
     @classmethod
     def __get_pydantic_core_schema__(cls, _source: Any, handler: Any) -> Any:
         """Let pydantic's models, those of programs too, have a field of this type."""
-        from bridge.protocol.pydantic_model import parts_of, schema_of
+        from bridge.protocol.pydantic_model import schema_of
 
-        return schema_of(cls, lambda read: cls._made_of(*parts_of(read)), handler)
-
-    def model_dump(self, **options: Any) -> dict[str, Any]:
-        """As pydantic's: field names and Python values, unless its options differ."""
-        return self._as_model().model_dump(**options)
-
-    def model_dump_json(self, **options: Any) -> str:
-        """As pydantic's."""
-        return self._as_model().model_dump_json(**options)
-
-    def _as_model(self) -> BaseModel:
-        from bridge.protocol.pydantic_model import model_of
-
-        values = {name: self.__dict__[name] for name in self.fields}
-        made = model_of(type(self)).model_construct({*self.model_fields_set}, **values)
-        # Not as arguments: a key may be named like one.
-        extra: Any = made.model_extra
-        extra.update(self.model_extra)
-        return made
+        return schema_of(cls, handler)
 
     def model_copy(
         self, *, update: Mapping[str, Any] | None = None, deep: bool = False

@@ -3,13 +3,12 @@
 from enum import StrEnum
 from typing import Annotated
 
-from bridge.protocol.plain_types import Check as Rule
 from bridge.protocol.plain_types import Limits
 from bridge.protocol.record import Count, printable
 from bridge.protocol.value import Value
 
 # An agent may say anything, but JSON holds only valid Unicode.
-Words = Annotated[str, Rule(printable)]
+Words = Annotated[str, printable]
 Seconds = Annotated[float, Limits(ge=0)]
 
 

@@ -15,9 +15,7 @@ from bridge.protocol.record import Unparsable, json_lines, json_object, parse
 from bridge.protocol.request import Request
 from bridge.protocol.response import Response, answered, failed
 
-BAD_ID = (
-    "requestId: value error, request id '../x': expected 1 to 128 of A-Z a-z 0-9 _ -"
-)
+BAD_ID = "requestId: request id '../x': expected 1 to 128 of A-Z a-z 0-9 _ -"
 SMALLEST = {"requestId": "a", "agentType": "Explore", "prompt": "Why?"}
 
 
@@ -191,9 +189,10 @@ def test_error_deeper_than_can_be_written(field, depth):
 @pytest.mark.parametrize("field", ["attempt", "depth", "timeout", "createdAt"])
 @pytest.mark.parametrize("digits", ["9" * 20, "9" * 400])
 def test_error_a_number_of_more_than_64_bits(field, digits):
-    """The decoder accepts it in a string."""
-    with pytest.raises(Unparsable, match=f"^{field}: must be less than"):
-        parse(Request, record(**{field: digits}))
+    """The decoder makes it a float; in a string it is none."""
+    for number in (int(digits), digits):
+        with pytest.raises(Unparsable, match=f"^{field}: expected an|infinity"):
+            parse(Request, record(**{field: number}))
 
 
 def test_lone_surrogates_are_replaced():

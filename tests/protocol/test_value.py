@@ -1,4 +1,4 @@
-"""Values: the quick check agrees with pydantic, and programs can use them as models."""
+"""Values: what is read, what is refused, and that programs can use them as models."""
 
 from typing import Any
 
@@ -7,10 +7,11 @@ from pydantic import BaseModel, ValidationError
 
 from bridge import AgentOutput, Evidence
 from bridge.api.result import schema_of
-from bridge.protocol.plain_types import NotPlain
-from bridge.protocol.pydantic_model import convert
+from bridge.protocol.plain_types import InvalidValue
+from bridge.protocol.pydantic_model import model_of
 from bridge.protocol.request import Request
-from bridge.protocol.response import Response
+from bridge.protocol.value import Value
+from bridge.validation.report import Validation
 
 PLAIN = {"requestId": "a", "prompt": "?"}
 ODD: list[Any] = [None, 0, -1, 1, 2**60, 1.5, True, "", "7", "a\n", [], ["x"], {}]
@@ -29,30 +30,66 @@ class Report(BaseModel):
 
 @pytest.mark.parametrize("field", FIELDS)
 @pytest.mark.parametrize("value", ODD, ids=repr)
-def test_the_quick_check_accepts_only_what_pydantic_accepts(field, value):
+def test_what_is_read_is_what_the_json_schema_says(field, value):
+    """pydantic, which makes the schema, reads the same; it only converts more."""
     data = PLAIN | {field: value}
     try:
-        found = Request._read(data)
-    except NotPlain:
+        found = Request.model_validate(data)
+    except InvalidValue:
         return
 
-    assert found == convert(Request, data)
+    read = model_of(Request).model_validate(data)
+    assert found.model_dump() == read.model_dump()
 
 
-def test_the_quick_check_accepts_whole_records():
-    """Otherwise every hook would import pydantic."""
-    host = {"pid": 1, "startTime": "1", "boot": "b", "pidNamespace": ""}
-    claim = {"session": "s", "host": host, "at": 1, "route": "claude", "offers": [1]}
-    request = PLAIN | {"status": "processing", "claim": claim, "arguments": {"a": [1]}}
-    failure = {"code": "no_json", "message": "why", "stage": "running"}
-    response = {"requestId": "a", "success": False, "status": "failed", "duration": 1}
-    response |= {"completedAt": 1, "route": "claude", "error": failure}
+CLAIM = {"session": "s", "host": {"pid": 1, "startTime": "1", "boot": "b"}, "at": 1}
+WRONG: dict[str, tuple[type[Value], Any, str]] = {
+    "no object": (Request, [], "the object: expected an object"),
+    "text": (Request, {"prompt": 5}, "prompt: expected a string"),
+    "surrogate": (Request, {"prompt": "\ud800"}, "prompt: expected valid Unicode"),
+    "integer": (Request, {"timeout": "5000"}, "timeout: expected an integer"),
+    "fraction": (Request, {"timeout": 1.5}, "timeout: expected an integer"),
+    "boolean": (Request, {"approved": 1}, "approved: expected true or false"),
+    "null": (Request, {"timeout": None}, "timeout: expected an integer"),
+    "object": (Request, {"arguments": []}, "arguments: expected an object"),
+    "list": (Request, {"declinedBy": "s"}, "declinedBy: expected a list"),
+    "twice": (Request, {"max_attempts": 1, "maxAttempts": 1},
+        "maxAttempts: given by both of its names"),
+    "in a list": (Request, {"declinedBy": ["s", 1]}, "declinedBy.1: expected a string"),
+    "in an object": (Request, {"context": {"a": 1}}, "context.a: expected a string"),
+    "limit": (Request, {"maxAttempts": 101},
+        "maxAttempts: must be less than or equal to 100"),
+    "in a value": (Request, {"claim": CLAIM | {"at": "1"}},
+        "claim.at: expected an integer"),
+    "deep in a value": (Request, {"claim": CLAIM | {"host": {}}},
+        "claim.host.pid: field required"),
+    "choice": (AgentOutput, {"status": 7},
+        "status: must be 'success', 'partial', 'failed' or 'blocked'"),
+    "one choice": (Request, {"contextFrom": "x"},
+        "contextFrom: must be 'session', not 'x'"),
+    "number": (Validation, {"verdict": "APPROVED", "durationS": "1"},
+        "durationS: expected a number"),
+}  # fmt: skip
 
-    assert Request.fits(request) is True
-    assert Response.fits(response) is True
-    assert Request.fits(request | {"claim": claim | {"at": "1"}}) is False
-    assert Request.fits(PLAIN | {"prompt": "é"}) is True
-    assert Request.fits(PLAIN | {"prompt": "\ud800"}) is False
+
+@pytest.mark.parametrize(("kind", "data", "why"), WRONG.values(), ids=WRONG)
+def test_error_names_the_place_and_what_was_expected(kind, data, why):
+    if kind is Request and isinstance(data, dict):
+        data = PLAIN | data
+
+    with pytest.raises(InvalidValue) as caught:
+        kind.model_validate(data)
+
+    assert str(caught.value) == why
+    assert not kind.fits(data)
+
+
+def test_a_whole_number_is_an_integer_and_a_number():
+    """Programs write 5 as 5.0; other readers of JSON make no difference."""
+    asked = Request.model_validate(PLAIN | {"timeout": 5.0})
+    seen = Validation.model_validate({"verdict": "APPROVED", "durationS": 1})
+
+    assert repr((asked.timeout, seen.duration_s)) == "(5, 1.0)"
 
 
 def test_unknown_keys_survive():
