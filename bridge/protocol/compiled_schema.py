@@ -6,6 +6,11 @@ schema, so each reference counts its steps. When they are used up, all other ref
 fail at once. Steps are counted, not timed, so that a slow machine judges an answer as a
 fast one does. Regular expressions have a limited size and number of tries.
 
+The library says what is wrong with a value. Only of alternatives it would list each
+one's errors, with those of the alternatives in them, without bound. So alternatives are
+looked at here, one level after the other: of several, the one that the value was meant
+for is followed.
+
 Source: JSON Schema, drafts 4 to 2020-12; jsonschema-rs.
 """
 
@@ -13,7 +18,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
 from typing import Any
 
 import jsonschema_rs as library
@@ -26,13 +32,17 @@ from bridge.protocol.keywords import (
     subschemas,
     with_numeric_bounds,
 )
+from bridge.protocol.wording import shortened
 
 # Replaces the value in the library's messages, which would quote all of it.
-MASK = "\ue000"
+_MASK = "\ue000"
+_MAX_QUOTED = 200
 MAX_STEPS = 1_000_000
 # How many values of an object or array cost one more step.
 _VALUES_PER_STEP = 8
-REFERENCES = ("$ref", "$dynamicRef", "$recursiveRef")
+_REFERENCES = ("$ref", "$dynamicRef", "$recursiveRef")
+# References can form a circle.
+_MAX_REFERENCES = 10
 # The library checks these, although the drafts make that optional.
 _NOTES = ("contentEncoding", "contentMediaType")
 # For each `unevaluated…`, the library compiles the targets of all references anew.
@@ -48,6 +58,9 @@ _MIN_TRIES = 100
 _MAX_TRIED_CHARS = 2_000_000_000
 _LOOKS = re.compile(r"\(\?(?:[=!>(]|<[=!])|\\[1-9k]")
 
+_PLAIN_NAME = re.compile(r"[A-Za-z_$][A-Za-z0-9_-]*\Z")
+
+_ALTERNATIVES = ("anyOf", "oneOf")
 _STEPS = "hostbridge:steps"
 _ROOT = "urn:hostbridge:schema"
 _NEWEST = "https://json-schema.org/draft/2020-12/schema"
@@ -125,13 +138,12 @@ class CompiledSchema:
         registry = library.Registry([(_ROOT, self.root)], draft=number)
         self._options: dict[str, Any] = {
             "registry": registry,
-            "keywords": {_STEPS: self._steps},
-            "mask": MASK,
+            "mask": _MASK,
             "offline": True,
             "pattern_options": _pattern_options(schema, values),
             "validate_formats": False,
         }
-        self._validators: dict[str, library.Validator] = {}
+        self._validators: dict[tuple[str, bool], library.Validator] = {}
         self.is_valid("", None)
 
     def is_valid(self, pointer: str, value: Any) -> bool:
@@ -145,22 +157,128 @@ class CompiledSchema:
             raise TooManySteps
         return is_valid
 
-    def errors(self, pointer: str, value: Any) -> Iterator[library.ValidationError]:
-        """The library's errors for a value."""
-        return self._validator(pointer).iter_errors(value)
+    def fault_in(self, value: Any) -> str:
+        """What is wrong with a value that the schema does not allow, place first."""
+        pointer, path = "", []
+        while error := self._first_error(pointer, value):
+            path += error.instance_path
+            value = error.instance
+            is_ours = isinstance(error.kind, library.ValidationErrorKind.Custom)
+            branches = self.branches_at(error.schema_path) if is_ours else []
+            meant = [each for each in branches if self._is_meant(each, value)]
+            if len(meant) != 1:
+                return f"{place_of(path)}: {message_of(error, value)}"
+            pointer = meant[0]
+        return f"{place_of(path)}: {_shown(value)} is not allowed by the schema"
 
-    def errors_alone(
-        self, part: dict[str, Any], value: Any
-    ) -> Iterator[library.ValidationError]:
-        """The same for a part without references."""
-        return self._kind(part, **self._options).iter_errors(value)
+    def _first_error(self, pointer: str, value: Any) -> library.ValidationError | None:
+        for finds_fault in (True, False):
+            try:
+                self._validator(pointer, finds_fault=finds_fault).validate(value)
+            except library.ValidationError as error:
+                if isinstance(error.__cause__, RecursionError):
+                    raise error.__cause__ from None
+                if self._steps.left < 0:
+                    raise TooManySteps from None
+                return error
+        return None
 
-    def _validator(self, pointer: str) -> library.Validator:
-        if pointer not in self._validators:
+    def branches_at(self, place: Sequence[str | int]) -> list[str]:
+        """The pointers of the alternatives at a place."""
+        pointer = _pointer(place)
+        count = len(part_at(self.root, f"#{pointer}"))
+        return [f"{pointer}/{n}" for n in range(count)]
+
+    def _is_meant(self, pointer: str, value: Any) -> bool:
+        """Whether a value has the type and the constants of an alternative."""
+        part = part_at(self.root, f"#{pointer}")
+        for _ in range(_MAX_REFERENCES):
+            if not isinstance(part, dict):
+                return bool(part)
+            # A reference has become an `allOf` with one; see `_counted`.
+            parts = (each for each in part.get("allOf", ()) if isinstance(each, dict))
+            references = (each["$ref"] for each in parts if "$ref" in each)
+            part = part_at(self.root, next(references, "")) or part
+        fixed = {
+            name: {key: each[key] for key in ("const", "enum") if key in each}
+            for name, each in part.get("properties", {}).items()
+            if isinstance(each, dict)
+        }
+        marks = {key: part[key] for key in ("type", "const", "enum") if key in part}
+        return self._kind({**marks, "properties": fixed}).is_valid(value)
+
+    def _validator(
+        self, pointer: str, *, finds_fault: bool = False
+    ) -> library.Validator:
+        if (pointer, finds_fault) not in self._validators:
+            keywords: dict[str, Any] = {_STEPS: self._steps}
+            if finds_fault:
+                keywords |= dict.fromkeys(_ALTERNATIVES, partial(_Alternatives, self))
             reference = f"{_ROOT}{as_uri(f'#{pointer}')}"
             part = {"$ref": reference} if pointer else self.root
-            self._validators[pointer] = self._kind(part, **self._options)
-        return self._validators[pointer]
+            made = self._kind(part, keywords=keywords, **self._options)
+            self._validators[pointer, finds_fault] = made
+        return self._validators[pointer, finds_fault]
+
+
+class _Alternatives:
+    """`anyOf` or `oneOf` in the search for a fault: without the branches' errors."""
+
+    def __init__(
+        self,
+        schema: CompiledSchema,
+        _part: dict[str, Any],
+        branches: list[Any],
+        place: list[str | int],
+    ) -> None:
+        """Called by the library to make a keyword."""
+        self._schema = schema
+        *above, self._key = place
+        self._part = _pointer(above)
+        # Below an `$id` of its own, a place is not one in the whole schema.
+        is_here = part_at(schema.root, f"#{_pointer(place)}") == branches
+        self._branches = schema.branches_at(place) if is_here else []
+
+    def validate(self, value: object) -> None:
+        """Called by the library to check a keyword: an exception means invalid."""
+        if not self._branches or self._schema.is_valid(self._part, value):
+            return
+        fitting = sum(self._schema.is_valid(each, value) for each in self._branches)
+        if not fitting:
+            where = f"any of the schemas in {self._key!r}"
+            raise ValueError(f"{_MASK} is not valid under {where}")
+        if fitting > 1 and self._key == "oneOf":
+            where = "more than one of the schemas in 'oneOf'"
+            raise ValueError(f"{_MASK} is valid under {where}")
+
+
+def place_of(path: Iterable[str | int]) -> str:
+    """A path in JSON, as in `$.name[0]['another name']`."""
+    return "$" + "".join(
+        f".{step}" if _PLAIN_NAME.match(str(step)) else f"[{step!r}]" for step in path
+    )
+
+
+def message_of(error: library.ValidationError, value: Any) -> str:
+    """What the library says, with the value cut short."""
+    if isinstance(error.kind, library.ValidationErrorKind.BacktrackLimitExceeded):
+        return (
+            "it takes too many tries to match the pattern here; write it without "
+            "nested repetition"
+        )
+    if isinstance(error.kind, library.ValidationErrorKind.FalseSchema):
+        return f"{_shown(value)} is not allowed here"
+    return error.message.replace(_MASK, _shown(value))
+
+
+def _shown(value: Any) -> str:
+    return shortened(json.dumps(value, ensure_ascii=False), _MAX_QUOTED)
+
+
+def _pointer(path: Iterable[str | int]) -> str:
+    return "".join(
+        f"/{str(step).replace('~', '~0').replace('/', '~1')}" for step in path
+    )
 
 
 def _counted(part: Any, *, is_older: bool) -> Any:
@@ -179,7 +297,7 @@ def _counted(part: Any, *, is_older: bool) -> Any:
             new[key] = said if key in IN_DATA else _counted(said, is_older=is_older)
     references = [
         {key: as_uri(new.pop(key))}
-        for key in REFERENCES
+        for key in _REFERENCES
         if isinstance(new.get(key), str)
     ]
     if references and is_older:
@@ -200,7 +318,7 @@ def _unfolded(schema: dict[str, Any]) -> int:
         total = 1
         for _, each in subschemas(part):
             total += 1
-            for key in REFERENCES:
+            for key in _REFERENCES:
                 if isinstance(reference := each.get(key), str):
                     total += referred(reference)
         return total

@@ -11,9 +11,13 @@ from typing import Any
 import orjson
 from jsonschema_rs import ValidationError
 
-from bridge.protocol.compiled_schema import CompiledSchema, TooManySteps
+from bridge.protocol.compiled_schema import (
+    CompiledSchema,
+    TooManySteps,
+    message_of,
+    place_of,
+)
 from bridge.protocol.keywords import unknown_type
-from bridge.protocol.schema_fault import fault_in, message_of, place_of
 from bridge.protocol.wording import shortened
 
 _TOO_MANY_STEPS = (
@@ -50,7 +54,7 @@ def _problem_of(compiled: CompiledSchema, value: Any) -> str | None:
     try:
         if compiled.is_valid("", value):
             return None
-        return shortened(fault_in(compiled, value), _MAX_COMPLAINT)
+        return shortened(compiled.fault_in(value), _MAX_COMPLAINT)
     except TooManySteps:
         return _TOO_MANY_STEPS
     except RecursionError:

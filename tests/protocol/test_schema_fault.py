@@ -50,7 +50,7 @@ def test_error_in_nested_alternatives():
 
 CHOICE = {"if": {"type": "string"}, "then": {"minLength": 2}, "else": {"minimum": 5}}
 NOTHING = {"properties": {"a": False}}
-TWO = "$: 1 is valid under more than one of the schemas listed in the 'oneOf' keyword"
+TWO = "$: 1 is valid under more than one of the schemas in 'oneOf'"
 LONG = '$: "ab" is longer than 1 character'
 FAULTS: dict[str, tuple[dict[str, Any], Any, str]] = {
     "an item": (
@@ -88,7 +88,18 @@ FAULTS: dict[str, tuple[dict[str, Any], Any, str]] = {
         1,
         "$: 1 is not valid under any of the schemas in 'anyOf'",
     ),
+    "one of several, beside what may be anything": (
+        {"anyOf": [{"allOf": [True], "type": "object", "required": ["a"]}, False]},
+        {},
+        '$: "a" is a required property',
+    ),
     "one of several too many": ({"oneOf": [{}, {}]}, 1, TWO),
+    "anything, twice": ({"oneOf": [True, {}, False]}, 1, TWO),
+    "a part of a list": (
+        {"items": {"enum": [1]}, "$defs": {}},
+        [1, 2],
+        "$[1]: 2 is not one of 1",
+    ),
     "by a reference": (
         {"$ref": "#/$defs/a/allOf/0", "$defs": {"a": {"allOf": [{"const": 1}]}}},
         2,
@@ -98,6 +109,15 @@ FAULTS: dict[str, tuple[dict[str, Any], Any, str]] = {
         {"items": {"$ref": "#a"}, "$defs": {"a": {"$anchor": "a", "const": 1}}},
         [2],
         "$[0]: 1 was expected",
+    ),
+    "below an id": (
+        {
+            "$id": "https://example.org/whole",
+            "properties": {"a": {"$ref": "tree"}},
+            "$defs": {"tree": {"$id": "tree", "anyOf": [{"const": 1}, {"const": 2}]}},
+        },
+        {"a": 3},
+        "$.a: 3 is not valid under any of the schemas listed in the 'anyOf' keyword",
     ),
     "an alternative by name": (
         {
