@@ -11,7 +11,7 @@ every unknown key is refused so (`refuse_unknown`).
 
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from typing import Annotated, Any, TypeVar, get_args, get_type_hints
+from typing import Annotated, Any, TypeVar, get_args
 
 from bridge.errors import NewerSchema
 from bridge.protocol import plain_json
@@ -30,7 +30,7 @@ R = TypeVar("R", bound="Record")
 # The largest integer that every JSON reader keeps exact.
 LATEST_MS = 2**53 - 1
 Milliseconds = Annotated[int, Limits(ge=0, le=LATEST_MS)]
-# Bounded: an integer of more than 64 bits can be read (from a string) and not written.
+# Bounded: an integer of more than 64 bits cannot be written.
 Count = Annotated[int, Limits(ge=0, le=LATEST_MS)]
 
 
@@ -113,7 +113,7 @@ def newer_named(place: str) -> Iterator[None]:
 def _names_in(kind: type[Value]) -> set[str]:
     """The names in JSON of the fields of a value, and of its parts."""
     found = {each.json_name for each in kind.fields.values()}
-    parts = [*get_type_hints(kind).values()]
+    parts = [*kind.hints().values()]
     for part in parts:
         parts += get_args(part)
         if isinstance(part, type) and issubclass(part, Value):

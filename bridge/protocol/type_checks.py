@@ -54,13 +54,15 @@ def _is_size(value: Any) -> bool:
 
 # The names of arguments, what is expected, and what fits.
 _TABLE: tuple[tuple[str, str, Callable[[Any], object]], ...] = (
-    ("prompt agent words model priority route fallback", "text", _is_text),
+    (("prompt agent words model priority route fallback task_id workflow dedup_key "
+        "session continues request_id run task intent complexity escalate_to"),
+        "text", _is_text),
     ("mode", "terminal, headless or self",
         lambda v: v in ("terminal", "headless", "self")),
     ("context", "session", lambda v: v == "session"),
-    ("task_id workflow dedup_key session continues request_id run", "text", _is_text),
     ("flow", "the path, the name or the text of a flow", _is_path),
     ("max_agents", "a number of agents, 0 or more", _is_size),
+    ("max_bytes", "a number of bytes, 0 or more", _is_size),
     ("max_attempts", "a number of tries, 1 to 100", lambda v: _is_size(v) and v),
     ("max_tokens", "a number of tokens, 0 or more", _is_size),
     ("on_failure", "abort, skip or ask", lambda v: v in ("abort", "skip", "ask")),
@@ -70,20 +72,17 @@ _TABLE: tuple[tuple[str, str, Callable[[Any], object]], ...] = (
     ("node", "FILE::NAME or a Node", lambda v: isinstance(v, Node) or _is_text(v)),
     ("change", "a Change, as read_change returns it",
         lambda v: hasattr(v, "as_context")),
-    ("task intent complexity escalate_to", "text", _is_text),
     ("validators scope", "a name, or several, such as a list",
         lambda v: _is_text(v) or (_is_many(v) and _are_texts(v))),
     ("rounds", "a number of rounds, from 1 to 20",
         lambda v: _is_size(v) and 1 <= v <= 20),  # noqa: PLR2004
-    ("dry_run answer_to_host wait_quota staged accept_degraded together cached",
-        "True or False", lambda v: isinstance(v, bool)),
-    ("in_worktree may_ask", "True or False", lambda v: isinstance(v, bool)),
+    (("dry_run answer_to_host wait_quota staged accept_degraded together cached "
+        "in_worktree may_ask"), "True or False", lambda v: isinstance(v, bool)),
     ("on_stage on_progress on_change on_question", "a function", callable),
     ("requests", "the ids of requests, such as a list", _is_many),
     ("path agents_dir", "a path, as text or a Path", _is_path),
     ("older_than_days", "a number of days, 0 or more",
         lambda v: _is_number(v) and v >= 0),
-    ("max_bytes", "a number of bytes, 0 or more", _is_size),
 )  # fmt: skip
 _KINDS = {
     name: (expected, fits) for names, expected, fits in _TABLE for name in names.split()
