@@ -19,7 +19,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta, tzinfo
-from itertools import chain
 
 # A limit that is said to last longer is not believed.
 LONGEST_S = 7 * 24 * 3600
@@ -32,23 +31,23 @@ _MONTHS = (
     "jan", "feb", "mar", "apr", "may", "jun",
     "jul", "aug", "sep", "oct", "nov", "dec",
 )  # fmt: skip
-_UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86_400.0}
+_UNITS_S = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86_400.0}
 
-_BAR = re.compile(r"\|\s*([0-9]{10}(?:[0-9]{3})?)\b")
 # What comes before a time that is the end of a limit.
 _ANCHOR = re.compile(
-    r"\b(?:resets?|resetting|try again|retry(?:[ -]after)?|available|until)\b"
+    r"(?:\b(?:resets?|resetting|try again|retry(?:[ -]after)?|available|until)\b"
+    r"|\|(?=\s*[0-9]{10}))"
     r"[\s:=·∙\"']*(?:(?:again|at|on|in|after|is)\b[\s:=]*)*",
     re.I,
 )
-_EPOCH = re.compile(r"([0-9]{10}(?:[0-9]{3})?)\b")
+_EPOCH = re.compile(r"([0-9]{10})([0-9]{3})?\b")
 _ISO = re.compile(
-    r"([0-9]{4}-[0-9]{2}-[0-9]{2})[T ]([0-9]{2}:[0-9]{2}(?::[0-9]{2})?)(?:\.[0-9]+)?"
+    r"([0-9]{4}-[0-9]{2}-[0-9]{2}[T ][0-9]{2}:[0-9]{2}(?::[0-9]{2}(?:\.[0-9]+)?)?)"
     r"\s*(Z\b|UTC\b|[+-][0-9]{2}:?[0-9]{2})?"
 )
 _PART = re.compile(
-    r"([0-9]{1,7}(?:\.[0-9]{1,6})?)\s*"
-    r"(ms|milliseconds?|seconds?|secs?|s|minutes?|mins?|m|hours?|hrs?|h|days?|d)"
+    r"([0-9]{1,7}(?:\.[0-9]{1,6})?)\s*(?:(ms|milliseconds?)"
+    r"|(seconds?|secs?|s|minutes?|mins?|m|hours?|hrs?|h|days?|d))"
     r"(?![a-z])(?:[\s,]|and)*",
     re.I,
 )
@@ -58,7 +57,7 @@ _CLOCK = re.compile(
     rf"(?:(?P<day>today|tomorrow|(?:{'|'.join(_DAYS)})[a-z]*\.?),?\s+)?"
     rf"(?:(?:(?P<month>{_MONTH})\s+(?P<date>[0-9]{{1,2}})(?:st|nd|rd|th)?"
     rf"|(?P<date2>[0-9]{{1,2}})\s+(?P<month2>{_MONTH}))"
-    r",?\s*(?P<year>[0-9]{4}\b,?\s*)?)?"
+    r",?\s*(?:(?P<year>[0-9]{4})\b,?\s*)?)?"
     r"(?:at\s+)?"
     r"(?P<hour>[0-9]{1,2})(?::(?P<minute>[0-9]{2}))?(?::(?P<second>[0-9]{2}))?"
     r"\s*(?P<half>[ap])?(?(half)\.?m\b\.?)"
@@ -75,118 +74,85 @@ def named_time(text: str, now_ms: int) -> int | None:
     moment; one that has passed by less than `JUST_PASSED_S` is now, not tomorrow.
     """
     now_s = now_ms / 1000
-    for found_s in _named(text[:_READ_CHARS], now_s):
+    for anchor in _ANCHOR.finditer(text[:_READ_CHARS]):
+        rest = text[anchor.end() : anchor.end() + _NEAR_CHARS]
+        is_header = "after" in anchor[0].lower()
+        try:
+            found_s = _moment(rest, now_s, is_header=is_header)
+        except (ValueError, KeyError, OverflowError, OSError):
+            # No such hour, day or zone.
+            continue
         if 0 < found_s - now_s <= LONGEST_S:
             return max(now_ms + 1, round(found_s * 1000))
     return None
 
 
-def _named(text: str, now_s: float) -> Iterator[float]:
-    yield from map(_since_1970, _BAR.findall(text))
-    for anchor in _ANCHOR.finditer(text):
-        rest = text[anchor.end() : anchor.end() + _NEAR_CHARS]
-        is_header = "after" in anchor[0].lower()
-        lengths = _length(rest, now_s, may_be_bare=is_header)
-        for found_s in chain(_absolute(rest), lengths):
-            yield found_s
-            return
-        try:
-            yield from _of_day(rest, now_s)
-        except (ValueError, OverflowError, OSError):
-            # No such day, hour or zone.
-            continue
-
-
-def _since_1970(digits: str) -> float:
-    return int(digits[:10]) + int(digits[10:] or 0) / 1000
-
-
-def _absolute(rest: str) -> Iterator[float]:
-    """A number of seconds or milliseconds, or a date as ISO 8601 writes it."""
+def _moment(rest: str, now_s: float, *, is_header: bool) -> float:
+    """The time that the words begin with, in seconds since 1970; 0 for none."""
     if epoch := _EPOCH.match(rest):
-        yield _since_1970(epoch[1])
-    elif iso := _ISO.match(rest):
-        date, clock, zone = iso.groups()
-        zone = "+00:00" if zone in ("Z", "UTC") else zone or ""
-        try:
-            yield datetime.fromisoformat(f"{date}T{clock}{zone}").timestamp()
-        except (ValueError, OverflowError, OSError):
-            return
-
-
-def _length(rest: str, now_s: float, *, may_be_bare: bool) -> Iterator[float]:
-    """How long it takes: `20 minutes`, `1h2m3.5s`, or a bare number of seconds."""
-    total_s, place = 0.0, 0
+        return int(epoch[1]) + int(epoch[2] or 0) / 1000
+    if iso := _ISO.match(rest):
+        zone = (iso[2] or "").replace("UTC", "Z")
+        return datetime.fromisoformat(iso[1] + zone).timestamp()
+    length_s, place = 0.0, 0
     while part := _PART.match(rest, place):
-        unit = part[2].lower()
-        known = "ms" if unit.startswith(("ms", "milli")) else unit[0]
-        total_s += float(part[1]) * _UNITS[known]
+        length_s += float(part[1]) * (_UNITS_S[part[3][0].lower()] if part[3] else 1e-3)
         place = part.end()
     if place:
-        yield now_s + total_s
-    elif may_be_bare and (bare := _SECONDS.match(rest)):
-        yield now_s + int(bare[1])
+        return now_s + length_s
+    if is_header and (bare := _SECONDS.match(rest)):
+        return now_s + int(bare[1])
+    clock = _CLOCK.match(rest)
+    return _next(clock, now_s) if clock and (clock["minute"] or clock["half"]) else 0
 
 
-def _of_day(rest: str, now_s: float) -> Iterator[float]:
+def _next(clock: re.Match[str], now_s: float) -> float:
     """The next moment with this time of day, and on this day if one is named."""
-    found = _CLOCK.match(rest)
-    if found is None or not (found["minute"] or found["half"]):
-        return
-    zone = _zone(found["zone"])
-    today = datetime.fromtimestamp(now_s, zone).replace(tzinfo=None)
-    hour = int(found["hour"])
-    if found["half"]:
+    zone = _zone(clock["zone"])
+    hour = int(clock["hour"])
+    if clock["half"]:
         if not 1 <= hour <= 12:  # noqa: PLR2004 - as clocks have it
-            return
-        hour = hour % 12 + 12 * (found["half"].lower() == "p")
-    at = today.replace(
+            return 0
+        hour = hour % 12 + 12 * (clock["half"].lower() == "p")
+    at = datetime.fromtimestamp(now_s, zone).replace(
         hour=hour,
-        minute=int(found["minute"] or 0),
-        second=int(found["second"] or 0),
+        minute=int(clock["minute"] or 0),
+        second=int(clock["second"] or 0),
         microsecond=0,
+        tzinfo=None,
     )
-    for moment in _days(found, at):
-        moment_s = moment.replace(tzinfo=zone).timestamp()
+    for day in _days(clock, at):
+        moment_s = day.replace(tzinfo=zone).timestamp()
         if moment_s > now_s - JUST_PASSED_S:
             # Now is the next millisecond: what is over is no end.
-            yield max(moment_s, now_s + 0.001)
-            return
+            return max(moment_s, now_s + 0.001)
+    return 0
 
 
-def _days(found: re.Match[str], at: datetime) -> Iterator[datetime]:
-    """The days that may be meant, the nearest first."""
-    month, date = found["month"] or found["month2"], found["date"] or found["date2"]
-    if month:
-        number = _MONTHS.index(month[:3].lower()) + 1
-        year = found["year"]
-        years = [int(year.strip(" ,"))] if year else [at.year, at.year + 1]
-        yield from (at.replace(year=y, month=number, day=int(date)) for y in years)
-        return
-    day = (found["day"] or "").lower()
-    if day == "tomorrow":
-        yield at + timedelta(days=1)
-        return
-    # Yesterday may have ended a minute ago.
+def _days(clock: re.Match[str], at: datetime) -> Iterator[datetime]:
+    """The days that may be meant, from yesterday on: it may have ended a minute ago."""
+    named = (clock["day"] or "").lower()[:3]
+    month = (clock["month"] or clock["month2"] or "").lower()[:3]
+    date, year = clock["date"] or clock["date2"], clock["year"]
     for ahead in range(-1, 9):
-        later = at + timedelta(days=ahead)
-        if day in ("", "today") or _DAYS[later.weekday()] == day[:3]:
-            yield later
+        day = at + timedelta(days=ahead)
+        if month:
+            is_it = (month, int(date)) == (_MONTHS[day.month - 1], day.day)
+            is_it &= year in (None, str(day.year))
+        elif named == "tom":
+            is_it = ahead == 1
+        else:
+            is_it = named in ("", "tod", _DAYS[day.weekday()])
+        if is_it:
+            yield day
 
 
 def _zone(name: str | None) -> tzinfo | None:
-    """A zone by its name; None for that of this machine.
-
-    Raises:
-        ValueError: there is no such zone.
-    """
+    """A zone by its name; None for that of this machine."""
     if name is None:
         return None
     if name.upper() in ("UTC", "GMT"):
         return UTC
     import zoneinfo
 
-    try:
-        return zoneinfo.ZoneInfo(name)
-    except KeyError:
-        raise ValueError(name) from None
+    return zoneinfo.ZoneInfo(name)
