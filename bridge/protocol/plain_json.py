@@ -8,6 +8,7 @@ wrong.
 
 import json
 import sys
+from contextlib import suppress
 from typing import Any
 
 # The base classes of orjson's errors.
@@ -28,13 +29,12 @@ def loads(data: bytes | str) -> Any:
         JSONDecodeError: it is not JSON, or not UTF-8.
     """
     if "orjson" not in sys.modules and len(data) < _LONG:
-        try:
+        # orjson says what is wrong.
+        with suppress(ValueError, RecursionError):
             utf8 = data.encode() if isinstance(data, str) else data
             # An escape may be half a character, which orjson refuses.
             if b"\\u" not in utf8 and _is_plain(value := json.loads(utf8.decode())):
                 return value
-        except (ValueError, RecursionError):
-            pass  # orjson says what is wrong
     import orjson
 
     return orjson.loads(data)
@@ -51,7 +51,7 @@ def dumps(
         JSONEncodeError: a part of it has no JSON form.
     """
     if "orjson" not in sys.modules and _is_plain(value):
-        try:
+        with suppress(UnicodeEncodeError):
             text = json.dumps(
                 value,
                 ensure_ascii=False,
@@ -60,16 +60,10 @@ def dumps(
                 sort_keys=sort_keys,
             )
             return (text + "\n" * line).encode()
-        except UnicodeEncodeError:
-            pass
     import orjson
 
-    option = orjson.OPT_INDENT_2 if indented else 0
-    if sort_keys:
-        option |= orjson.OPT_SORT_KEYS
-    if line:
-        option |= orjson.OPT_APPEND_NEWLINE
-    return orjson.dumps(value, option=option)
+    option = orjson.OPT_INDENT_2 * indented | orjson.OPT_SORT_KEYS * sort_keys
+    return orjson.dumps(value, option=option | orjson.OPT_APPEND_NEWLINE * line)
 
 
 def check(value: Any) -> None:

@@ -9,8 +9,6 @@ compiled as any schema of a stranger's is (`bridge.protocol.compiled_schema`).
 """
 
 import json
-import math
-from collections.abc import Collection
 from contextlib import suppress
 from typing import Annotated, Any, NamedTuple
 
@@ -166,12 +164,14 @@ def _problem_of_size(value: Any, most: int) -> str | None:
     """Why a value is too large for a record, or has no JSON form."""
     if _is_deep(value, _MAX_DEPTH):
         return f"nested too deeply: {_MAX_DEPTH} levels are the limit"
-    if _has_no_number(value):
-        return "is no JSON value: JSON has neither NaN nor infinities"
     try:
         text = _shown(value)
+        json.dumps(value, allow_nan=False, default=str)
     except plain_json.JSONEncodeError as exc:
         return f"is no JSON value: {exc}"
+    except ValueError:
+        # Our own writer would silently make it null.
+        return "is no JSON value: JSON has neither NaN nor infinities"
     return _too_long(text, len(text.encode()), "bytes", most)
 
 
@@ -185,21 +185,10 @@ def _too_long(text: str, size: int, unit: str, most: int) -> str | None:
 
 
 def _is_deep(value: Any, left: int) -> bool:
-    parts = _parts(value)
-    return bool(parts) and (left == 0 or any(_is_deep(p, left - 1) for p in parts))
-
-
-def _has_no_number(value: Any) -> bool:
-    """Whether it holds a number that would silently become null."""
-    if isinstance(value, float):
-        return not math.isfinite(value)
-    return any(map(_has_no_number, _parts(value)))
-
-
-def _parts(value: Any) -> Collection[Any]:
-    if isinstance(value, dict):
-        return value.values()
-    return value if isinstance(value, list | tuple) else ()
+    if not isinstance(value, dict | list | tuple) or not value:
+        return False
+    parts = value.values() if isinstance(value, dict) else value
+    return left == 0 or any(_is_deep(part, left - 1) for part in parts)
 
 
 def choices_of(form: dict[str, Any]) -> list[Any]:

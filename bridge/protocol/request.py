@@ -11,7 +11,7 @@ from bridge.protocol.failed_try import FailedTry
 from bridge.protocol.ids import Priority
 from bridge.protocol.names import GENERAL, TEMPORARY
 from bridge.protocol.node import Node
-from bridge.protocol.plain_types import InvalidValue, Limits, field
+from bridge.protocol.plain_types import InvalidValue, Limits, camel_case, field
 from bridge.protocol.question import MOST, Asking, Exchange
 from bridge.protocol.question import told as told_of
 from bridge.protocol.record import Count, Milliseconds, Record, as_json
@@ -30,6 +30,8 @@ You work through the step workflow {name}. With your first tool call hostbridge 
 you its step: what is to be done there, which tools it allows, and how it goes on. A \
 call that the step refuses says so."""
 _ASKED = ("request_id", "agent_type", "prompt", "arguments", "node", "task_id")
+# Not in the digests of records that are older.
+_ASKED_LATER = ("workflow", "folder", "continues", "context_from")
 
 # Whose conversation an agent begins with, where it is not its own: a session's.
 ContextFrom = Literal["session"]
@@ -157,17 +159,10 @@ class Request(Record):
         is added, a file without a time gets one.
         """
         asked = {name: as_data(getattr(self, name)) for name in _ASKED}
-        # Not in the digests of records that are older.
-        if self.workflow is not None:
-            asked["workflow"] = self.workflow
-        if self.folder is not None:
-            asked["folder"] = self.folder
-        if self.continues is not None:
-            asked["continues"] = self.continues
-        if self.context_from is not None:
-            asked["contextFrom"] = self.context_from
-        text = plain_json.dumps(asked, sort_keys=True)
-        return sha256_of(text)
+        for name in _ASKED_LATER:
+            if (value := getattr(self, name)) is not None:
+                asked[camel_case(name)] = value
+        return sha256_of(plain_json.dumps(asked, sort_keys=True))
 
     def on_clock(self, now_ms: int, uptime: Uptime) -> Self:
         """The same request, with its times on the wall clock as it is now.

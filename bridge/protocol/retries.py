@@ -16,6 +16,7 @@ from bridge.protocol.failure_codes import FailureCode
 from bridge.protocol.named_time import named_time
 from bridge.protocol.request import Request
 from bridge.protocol.response import Response
+from bridge.protocol.wording import fitted, squeezed
 
 # Not here: what a person or a limit of ours decided, and what would come out the same.
 PASSING: dict[FailureCode, Literal["spends a try", "is waited for"]] = {
@@ -84,7 +85,7 @@ def after_failure(
     failed = FailedTry(
         at=now_ms,
         code=code,
-        message=_shortened(words),
+        message=fitted(squeezed(words), MAX_MESSAGE),
         attempt=request.attempt + 1,
     )
     again = request.with_(
@@ -169,8 +170,3 @@ def clock_words(at_ms: int, now_ms: int) -> str:
     if moment.date() != today:
         return f"{moment:%Y-%m-%d %H:%M}"
     return f"{moment:%H:%M:%S}"
-
-
-def _shortened(words: str) -> str:
-    line = " ".join(words.split())
-    return line if len(line) <= MAX_MESSAGE else line[: MAX_MESSAGE - 1] + "…"
