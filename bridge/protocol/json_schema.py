@@ -92,15 +92,13 @@ def _problem_of_schema(schema: dict[str, Any]) -> str | None:
         return "cannot be used: it is too large to be checked"
     except RecursionError:
         raise
-    except ValidationError as exc:
-        if exc.instance_path:
-            path = exc.instance_path
-            if "type" in path[-2:] and (unknown := unknown_type(exc.instance)):
-                return f"{place_of(path)}: {unknown}"
-            return f"{place_of(exc.instance_path)}: {_message(exc)}"
-        return f"cannot be used: {_message(exc)}"
     except Exception as exc:  # noqa: BLE001 - as above
-        return f"cannot be used: {_message(exc)}"
+        if not isinstance(exc, ValidationError) or not exc.instance_path:
+            return f"cannot be used: {_message(exc)}"
+        path, unknown = exc.instance_path, None
+        if "type" in path[-2:]:
+            unknown = unknown_type(exc.instance)
+        return f"{place_of(path)}: {unknown or _message(exc)}"
     return None
 
 

@@ -13,6 +13,8 @@ from re import fullmatch
 from types import NoneType
 from typing import Annotated, Any, Literal, NamedTuple, get_args, get_origin
 
+from bridge.protocol.wording import one_line
+
 Reader = Callable[[Any], Any]
 REQUIRED = object()
 # How much of an invalid choice is quoted.
@@ -25,7 +27,8 @@ class InvalidValue(ValueError):
     """A value does not have its type; `str()` says so in one line, place first."""
 
     def __init__(self, expected: str, *place: object) -> None:
-        super().__init__(f"{'.'.join(map(str, place)) or 'the object'}: {expected}")
+        where = one_line(".".join(map(str, place))) or "the object"
+        super().__init__(f"{where}: {expected}")
         self.expected = expected
         self.place = place
 

@@ -57,6 +57,8 @@ WRONG: dict[str, tuple[type[Value], Any, str]] = {
         "maxAttempts: given by both of its names"),
     "in a list": (Request, {"declinedBy": ["s", 1]}, "declinedBy.1: expected a string"),
     "in an object": (Request, {"context": {"a": 1}}, "context.a: expected a string"),
+    "a strange name": (Request, {"context": {"a\n\x1b[2J" + "b" * 999: 1}},
+        f"context.a [2J{'b' * 146}…: expected a string"),
     "limit": (Request, {"maxAttempts": 101},
         "maxAttempts: must be less than or equal to 100"),
     "in a value": (Request, {"claim": CLAIM | {"at": "1"}},
