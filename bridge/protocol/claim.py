@@ -1,4 +1,4 @@
-"""Who works on a request, and how far it is."""
+"""Who works on a request, and its progress."""
 
 from typing import Annotated
 
@@ -36,10 +36,10 @@ class HostProcess(Value):
 
 
 class Continued(Value):
-    """The conversation that an agent goes on with, instead of beginning one.
+    """The earlier conversation that an agent continues.
 
-    `first` is the request that began it, `after` the one that it answered last, and
-    `question` which of its questions this is, from 2 on.
+    `first` is the request that began it, `after` the request answered last, and
+    `question` the number of this question in it, from 2 on.
     """
 
     agent_id: str
@@ -52,9 +52,9 @@ class Claim(Value):
     """Who works on a request, and its progress. Times are in milliseconds.
 
     On a route other than the host's, `session` and `host` are the serving process.
-    `continued` is the agent that has this question for its next: until the request
-    ends, nobody else's. `told` is how many questions of earlier agents, with their
-    replies, this one is told of as it begins.
+    `continued` reserves the agent whose next question this is, until the request ends.
+    `told` is how many questions of earlier agents, with their replies, this agent gets
+    with its prompt.
     """
 
     session: SessionId

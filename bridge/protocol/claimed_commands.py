@@ -63,9 +63,9 @@ def with_what_was_seen(
 def reported_result(value: Any, schema: dict[str, Any] | None) -> dict[str, Any]:
     """The `status` and the `verdict` of an answer, if its schema has them.
 
-    An answer may have keys that its schema does not name. Such a key must not take back
-    a success that every other reader sees. For the same reason, no verdict counts
-    beside `status: success`. A schema that names no key at all allows any.
+    An answer may have keys that its schema does not name. Ignore them, so that they
+    cannot turn a success into a failure. For the same reason, no verdict counts beside
+    `status: success`. A schema that names no keys allows both.
     """
     if not isinstance(value, dict):
         return {}
@@ -135,7 +135,7 @@ def find_call(calls: Sequence[ToolCall], command: str | None) -> ToolCall | None
 def rests_on_evidence(response: Response) -> bool:
     """Whether commands or scripts were seen to run, and the last run of each passed.
 
-    In an answer with its own schema, everything is the agent's claim: there only the
+    Everything in an answer with its own schema is the agent's claim, so there only the
     record of the run counts.
     """
     last = {

@@ -6,10 +6,9 @@ schema, so each reference counts its steps. When they are used up, all other ref
 fail at once. Steps are counted, not timed, so that a slow machine judges an answer as a
 fast one does. Regular expressions have a limited size and number of tries.
 
-The library says what is wrong with a value. Only of alternatives it would list each
-one's errors, with those of the alternatives in them, without bound. So alternatives are
-looked at here, one level after the other: of several, the one that the value was meant
-for is followed.
+The library finds what is wrong with a value. But for alternatives it lists the errors
+of every branch, and of the alternatives inside each, without bound. So alternatives are
+followed here, one level at a time, into the branch that the value was meant for.
 
 Source: JSON Schema, drafts 4 to 2020-12; jsonschema-rs.
 """

@@ -5,10 +5,10 @@
     no              stop, nope, don't, not yet; nein, non, いいえ
     no, because …   a no; what stands beside it is the reason
 
-A checkpoint goes on after a yes and nothing else. There is no end to the ways to take a
-yes back. So more words need one that joins them to the yes, and no word among them may
-be a no, in any language that is listed here. Everything else is neither (yes, hmm; yes,
-no; y/n; don't stop; ok?) and is asked again.
+Only a yes lets a checkpoint pass. There is no end to the ways to take a yes back. So
+more words need a word that joins them to the yes, and none of them may be a no, in any
+language listed here. Everything else is neither (yes, hmm; yes, no; y/n; don't stop;
+ok?), and the question is asked again.
 """
 
 # ruff: noqa: RUF001 - other languages have letters of their own.
@@ -26,9 +26,9 @@ from bridge.protocol.wording import unseen
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-# How a person is told what counts.
+# The answers that count, for people.
 HOW_TO_SAY = "yes, `yes, but …`, or no"
-# And when something else was said.
+# The hint after any other answer.
 MORE_WORDS = (
     "a plain yes goes on; more words begin with `but`, and have no not, if or wait"
 )

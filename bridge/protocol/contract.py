@@ -50,7 +50,7 @@ def full_prompt(
 
 
 def prompt_for(request: Request) -> str:
-    """The same for the agent of a request, as that begins or goes on with it."""
+    """The whole prompt of a request's agent, for its first or its next turn."""
     return full_prompt(
         request.spoken, request.answer_schema, may_ask=request.is_told_to_ask
     )

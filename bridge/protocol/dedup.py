@@ -1,8 +1,8 @@
 """Whether two requests ask the same thing: what a dedup key may stand for. Pure.
 
 Deadline, priority, number of attempts and whether the agent may ask back do not count:
-they say how soon, how often and how something is asked. Whatever changes what the
-answer means, or who may give it, counts.
+they say how soon, how often and how a question is asked. Everything that changes what
+the answer means, or who may give it, counts.
 """
 
 from collections.abc import Collection
@@ -68,7 +68,7 @@ def _is_same(field: str, asked: Request, earlier: Request) -> bool:
 
 
 def asked_in(field: str, request: Request) -> Any:
-    """The value that counts: of a node not the line, which changes above it."""
+    """The value that counts; of a node without its line, which moves with edits."""
     value = getattr(request, field)
     if field == "node" and value is not None:
         return [value.file, value.type, value.name, value.text]

@@ -1,4 +1,4 @@
-"""Find the JSON in an agent's message, whatever it is, in bounded time and depth."""
+"""Find the JSON in any message of an agent, in bounded time and depth."""
 
 import json
 import math

@@ -1,6 +1,6 @@
-"""What a line of the journal says of a request that has ended, for metrics. Pure.
+"""What a line of the journal says about the end of a request, for metrics. Pure.
 
-Texts are short, and on one line: a model has whatever name a program gave it.
+Texts are cut short, on one line: programs may name a model anything.
 """
 
 from typing import Any
@@ -13,11 +13,11 @@ _MOST = 128
 
 
 def facts_of_end(request: Request, response: Response) -> dict[str, Any]:
-    """The facts, by their names in the journal; None for what there is nothing to say.
+    """The facts, by their names in the journal; None for an unknown one.
 
-    `waitMs` is from the question to the moment at which the agent began that was the
-    last; without one there is none. `verified` is of a success of which it can be
-    told. `usage` is that of the response.
+    `waitMs` is the time from the question to the start of the last agent. `verified` is
+    only known for a success in the default form, or with a record of the run. `usage`
+    is the response's.
     """
     claim, error, usage = request.claim, response.error, response.usage
     return {
@@ -44,7 +44,7 @@ def _waited_ms(request: Request, response: Response) -> int | None:
     began_ms = request.claim.launched_at if request.claim else None
     if began_ms is None:
         return None
-    # However the clock was set meanwhile.
+    # The clock may have been set meanwhile.
     return min(max(0, began_ms - request.asked_ms), response.duration)
 
 
@@ -52,7 +52,7 @@ def _is_verified(response: Response) -> bool | None:
     """Whether a success rests on evidence; None where an answer alone cannot tell."""
     if not response.success or (response.own_form and response.run is None):
         return None
-    # Whoever answers has loaded it; nobody else does.
+    # Late: a process that records an answer has loaded it already.
     from bridge.protocol.claimed_commands import rests_on_evidence
 
     try:

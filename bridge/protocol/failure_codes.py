@@ -162,7 +162,7 @@ def cure_of(code: FailureCode, stage: Stage, request_id: str, route: str) -> str
 def ways_out(
     code: FailureCode, stage: Stage, request_id: str, route: str
 ) -> tuple[str, ...]:
-    """What to do about it, and where all of it is told."""
+    """What to do about it, and the command that shows the whole record."""
     cure = cure_of(code, stage, request_id, route)
     show = f"hostbridge show {request_id}"
     return (cure,) if show in cure else (cure, f"see all of it: {show}")

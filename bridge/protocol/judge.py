@@ -36,10 +36,10 @@ class Verdict(NamedTuple):
 
     `code` is None for a valid answer, `agent_failed` or `agent_blocked` for a valid
     answer that reports trouble (`parsed` is set), and another code for any other.
-    `complaint` tells the agent what to correct. `told` is for people, who read it after
-    what the code means; by default it is the complaint. `question` is what the agent
-    asks instead of answering: that is no answer, and to whoever cannot ask for it, one
-    of the wrong form.
+    `complaint` says to the agent what to correct. `told` is for people, who read it
+    after what the code means; by default it is the complaint. `question` is what the
+    agent asks instead of answering; a caller that cannot pass questions on treats it
+    as an answer of the wrong form.
     """
 
     parsed: Any = None
@@ -154,10 +154,10 @@ def _choose(request: Request, words: str) -> Verdict:
 def _question(
     request: Request, asks: list[dict[str, Any]], *, has_answer: bool
 ) -> Verdict:
-    """What an agent asks that may ask, if it asks one thing, and may once more.
+    """The verdict on questions of an agent that may ask: only a single one counts.
 
-    With an answer beside it the question may be one that the agent has read somewhere,
-    and quotes: nobody is asked that.
+    Beside an answer, the question may be a quotation of something that the agent read:
+    it is not passed on.
     """
     asked = read_question(asks[0])
     if has_answer:
@@ -222,7 +222,7 @@ def _check_output(
 
 
 def _own_words(value: dict[str, Any]) -> dict[str, Any]:
-    """The answer without the keys that the bridge fills in, whatever they say."""
+    """The answer without the keys that the bridge fills in itself."""
     kept = {key: part for key, part in value.items() if key not in _FILLED_IN}
     evidence = value.get("evidence")
     if isinstance(evidence, list):

@@ -1,4 +1,4 @@
-"""When a limit is over, from the words of whoever refused.
+"""When a limit is over, according to the words of a refusal.
 
     Claude AI usage limit reached|1749924000
     You've hit your session limit · resets 8:30pm (Asia/Tokyo)
@@ -69,9 +69,9 @@ _CLOCK = re.compile(
 def named_time(text: str, now_ms: int) -> int | None:
     """The first time after now that the words name as the end of a limit.
 
-    Both are in milliseconds since 1970. None if they name none, or only one that has
-    passed, or one that is more than `LONGEST_S` away. A time of day is the next such
-    moment; one that has passed by less than `JUST_PASSED_S` is now, not tomorrow.
+    Both are in milliseconds since 1970. None without such a time, or if it has passed
+    or is more than `LONGEST_S` away. A time of day is the next such moment; if it has
+    passed by less than `JUST_PASSED_S`, that is now, not tomorrow.
     """
     now_s = now_ms / 1000
     for anchor in _ANCHOR.finditer(text[:_READ_CHARS]):

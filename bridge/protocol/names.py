@@ -1,14 +1,14 @@
 """Names that mean something to every room: of agents, and of models. Pure.
 
-A model is one of the client's, by its short or its full name; `inherit`, which is
-whichever is there; the file of a local one; or `openai:NAME`, one of a server's.
+A model is one of the client's, by its short or its full name; `inherit`, the one in
+use; the file of a local model; or `openai:NAME`, a model of a server.
 
 Source: Claude Code subagents reference, "model"; measured on 2.1.330.
 """
 
 from collections.abc import Collection
 
-# The client's own agent for whatever is asked; it runs where no other is named.
+# The client's own agent for any task; it runs where no other is named.
 GENERAL = "general-purpose"
 
 # Our own agent for definitions that only read: general-purpose has no Grep and no Glob.
@@ -19,35 +19,35 @@ CARRIER = "hostbridge-reader"
 CLIENT_MODELS = ("haiku", "sonnet", "opus", "fable")
 # How the name of a flow's temporary agent begins; no other agent's does.
 TEMPORARY = "$"
-# What one runs on that names no model.
+# The model of an agent that names none.
 USUAL_MODEL = "sonnet"
 INHERIT = "inherit"
-# What every route takes: a route without the client has one that stands in for each.
+# Every route takes these: without the client, a route has a stand-in for each.
 MODEL_NAMES = (*CLIENT_MODELS, INHERIT)
 OF_CLIENT = "claude-"
 OF_SERVER = "openai:"
 MODEL_FILE = ".gguf"
 
-# What others call the task that something is run for; the first is ours.
+# Other names of the variable for the task; the first is ours.
 OF_TASK = ("task", "target_task_id", "task_id", "session_task")
 
 
 def declared_as(name: str, known: Collection[str]) -> str:
-    """The one of `known` that is meant: of a task's names one stands for another."""
+    """The name in `known` that is meant; the names of a task are synonyms."""
     if name in known or name not in OF_TASK:
         return name
     return next((each for each in OF_TASK if each in known), name)
 
 
 def is_client_model(model: str) -> bool:
-    """Whether `claude` can be asked for it: no file, no model of a server."""
+    """Whether `claude` can be asked for it: neither a file nor a server's model."""
     return model in CLIENT_MODELS or model.startswith(OF_CLIENT)
 
 
 def is_model(model: str) -> bool:
     """Whether some route could be asked for it, by its name alone."""
     if model.endswith(MODEL_FILE):
-        # A path may hold a no-break space, but names of models are told in one line.
+        # A path may hold a no-break space, but must fit on one line of a message.
         return len(model.splitlines()) == 1
     return model.isprintable() and (
         model == INHERIT

@@ -1,4 +1,4 @@
-"""What an executor is told, and what it reports: its progress and its outcome.
+"""What an executor gets, and what it reports: its progress and its outcome.
 
 An executor runs a request on a route other than the host's. It returns the agent's last
 message, or the reason why there is none. Its caller judges and records it.
@@ -44,11 +44,11 @@ class Progress:
 
 @dataclass(frozen=True, slots=True)
 class Control:
-    """How an executor is bounded, and whom it tells of its progress.
+    """The bounds of an executor, and where it reports its progress.
 
     `deadline_s` is on the monotonic clock. `should_stop` is to be asked several times a
-    second; once it has said yes, nothing that comes back is used. `ask` puts a question
-    of the agent to whoever asks, and waits: None if no reply comes while it may.
+    second; after a yes the outcome is dropped. `ask` passes a question of the agent on
+    to the asker and waits for the reply; None if none comes in time.
     """
 
     deadline_s: float
@@ -63,17 +63,17 @@ class Outcome:
 
     Attributes:
         words: the agent's last message, unchanged.
-        code: why it does not count, or why there is none; None if it is to be judged.
+        code: why it does not count, or is missing; None if it is to be judged.
         detail: the same for people, in one line.
         verdict: from an executor that has already judged it.
         model: which model answered, if known.
-        degraded: it is not the one that the definition or the caller asked for.
+        degraded: the model is not the one that the definition or the caller asked for.
         calls: the tool calls that were seen to run; None if none could be seen.
         run: what the run took, if our own loop answered.
-        told_usage: what `claude -p` says that it took; None if it does not.
-        looks: what the agent looked at; None if nobody saw that.
-        left_at: where in its workflow the agent ended; empty if that is over.
-        model_key: tells the model from others, by what chose it; empty if unknown.
+        told_usage: the usage that `claude -p` reports; None without.
+        looks: what the agent looked at; None if nothing could be seen.
+        left_at: where the agent stopped in its workflow; empty if it finished that.
+        model_key: identifies the model, by what chose it; empty if unknown.
     """
 
     words: str = ""
@@ -91,5 +91,5 @@ class Outcome:
 
     @property
     def usage(self) -> Usage | None:
-        """What the agent took; None if nobody says."""
+        """What the agent took; None if unknown."""
         return self.told_usage if self.run is None else self.run.usage

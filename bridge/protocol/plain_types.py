@@ -65,7 +65,7 @@ def camel_case(name: str) -> str:
     return head + "".join(part[:1].upper() + part[1:] for part in rest)
 
 
-# Whether a value is within a limit, and how a person is told of the limit.
+# Whether a value is within a limit, and the message if it is not.
 _LIMITS: dict[str, tuple[Callable[[Any, Any], bool], str]] = {
     "ge": (lambda value, limit: value >= limit, "must be greater than or equal to {}"),
     "gt": (lambda value, limit: value > limit, "must be greater than {}"),

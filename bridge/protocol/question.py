@@ -5,7 +5,7 @@
 An agent that may ask ends with this object instead of its answer. Nothing else has that
 key: a schema that names it is refused for a request whose agent may ask. Words and form
 come from an agent, which may have read anything: both are bounded, and the form is
-compiled as any schema of a stranger's is (`bridge.protocol.compiled_schema`).
+compiled as any untrusted schema (`bridge.protocol.compiled_schema`).
 """
 
 import json
@@ -19,7 +19,7 @@ from bridge.protocol.value import Value
 from bridge.protocol.wording import clean, fenced, one_line
 
 KEY = "hostbridge_question"
-# How often the agents of one request may ask; then they are told to answer.
+# How often the agents of one request may ask before they must answer.
 MOST = 3
 # Question and reply go to the agent by a hook, which can say 9,000 characters.
 MAX_WORDS = 2_000
@@ -121,7 +121,7 @@ def read_question(value: dict[str, Any]) -> Asked | str:
 
 
 def is_visible(text: str) -> bool:
-    """Whether a person who is shown a text sees anything."""
+    """Whether a text has a character that a person can see."""
     return any(each.isprintable() and not each.isspace() for each in text)
 
 
@@ -156,7 +156,7 @@ def problem_of_reply(form: dict[str, Any], value: Any) -> str | None:
 
 
 def problem_of_value(value: Any) -> str | None:
-    """Why a value is a reply in no form; None if it may be one."""
+    """Why a value cannot be a reply in any form; None if it can."""
     return _problem_of_size(value, MAX_REPLY_BYTES)
 
 
@@ -176,7 +176,7 @@ def _problem_of_size(value: Any, most: int) -> str | None:
 
 
 def _too_long(text: str, size: int, unit: str, most: int) -> str | None:
-    """Why a text of this size is too long to be told in a fence."""
+    """Why a text of this size is too long, with its fence; None if it fits."""
     added = len(fenced(text)) - len(text) - len(fenced(""))
     if size + added <= most:
         return None
@@ -192,13 +192,13 @@ def _is_deep(value: Any, left: int) -> bool:
 
 
 def choices_of(form: dict[str, Any]) -> list[Any]:
-    """The values among which a reply chooses; none if it is no such form."""
+    """The values among which a reply chooses; empty for any other form."""
     found = _listed(form) or []
     return found if len(found) <= _MAX_CHOICES else []
 
 
 def _listed(form: dict[str, Any]) -> list[Any] | None:
-    """All that a form lists as replies; None if it lists none."""
+    """The replies that a form lists; None if it lists none."""
     found = form.get("enum")
     if isinstance(found, list):
         return found
@@ -214,17 +214,17 @@ def is_yes_or_no(form: dict[str, Any]) -> bool:
 
 
 def value_of(form: dict[str, Any], typed: str) -> Any:
-    """The reply that somebody typed: JSON, or a text; yes and no where that is due.
+    """The reply that a person typed: JSON, or a text; yes or no for a boolean.
 
     Raises:
-        ValueError: it is no reply in this form; says why, place first.
+        ValueError: it is not a reply in this form; says why, place first.
     """
     word = typed.strip()
     tried: list[Any] = [word]
     if is_yes_or_no(form) and word.lower() in _YES_OR_NO:
         tried = [_YES_OR_NO[word.lower()]]
     with suppress(plain_json.JSONDecodeError, UnicodeEncodeError):
-        # Of a text that is JSON as well, what is asked for decides.
+        # If the text is JSON as well, the form decides which is tried first.
         tried.insert("string" in _types_of(form), plain_json.loads(word.encode()))
     problems = [problem_of_reply(form, value) for value in tried]
     for value, problem in zip(tried, problems, strict=True):
@@ -243,7 +243,7 @@ def _types_of(form: dict[str, Any]) -> list[Any]:
 
 
 def told(exchange: Exchange, *, is_last: bool) -> str:
-    """What an agent is told of a question and its reply; `is_last`: it asks no more."""
+    """A question and its reply, for the agent; `is_last`: it may ask nothing more."""
     words = fenced(_told_words(exchange.words))
     reply = fenced(_shown(exchange.reply), "json")
     said = _TOLD.format(words=words, reply=reply)
@@ -251,15 +251,15 @@ def told(exchange: Exchange, *, is_last: bool) -> str:
 
 
 def _told_words(words: str) -> str:
-    """Words as a hook tells them: what it would strip may part a run of backticks."""
+    """Words as a hook prints them: stripped characters could split backticks."""
     return clean(words, len(words))
 
 
 def _shown(value: Any) -> str:
-    """The JSON of a value, in which a hook finds nothing that it would strip.
+    """The JSON of a value, without characters that a hook would strip.
 
     Raises:
-        JSONEncodeError: it has none.
+        JSONEncodeError: it has no JSON form.
     """
     text = plain_json.dumps(value).decode()
     if text.isprintable():
@@ -277,9 +277,9 @@ def in_words(asked: Asked) -> str:
 
 
 def blocked_by(asked: Asked) -> dict[str, Any]:
-    """The answer of an agent that is blocked by a question, as a run's agents give it.
+    """A question as the answer of a blocked agent, the form that runs understand.
 
-    A run asks its person (`bridge.engine.agent_report`), and the agent anew.
+    The run asks the person (`bridge.engine.agent_report`), then the agent again.
     """
     question = in_words(asked)
     return {"status": "blocked", "summary": asked.words, "question": question}

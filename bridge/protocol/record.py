@@ -3,10 +3,10 @@
 JSON is UTF-8, camelCase, one object, a newline at the end. Unknown keys survive a round
 trip; a record of a newer version is refused, never rewritten.
 
-What is added within a version, and may not be overlooked, is a field that is `needed`:
-a record that sets it says so in `needs`, a list of names, and whoever does not know one
-of them refuses the record by that name. Of records that nobody but hostbridge writes,
-every unknown key is refused so (`refuse_unknown`).
+A field that is added within a version and must not be ignored is `needed`: a record
+that sets it lists its name in `needs`, and a hostbridge that does not know the name
+refuses the record. In records that only hostbridge writes, every unknown key is refused
+(`refuse_unknown`).
 """
 
 from collections.abc import Iterable, Iterator
@@ -21,7 +21,7 @@ from bridge.protocol.wording import one_line
 
 SCHEMA_VERSION = 1
 
-# The names of what nobody may overlook.
+# The key that lists what a reader must know.
 _NEEDS = "needs"
 _NAMED = 5
 
@@ -88,7 +88,7 @@ def refuse_newer(version: int, newest: int, *, file: str = "") -> None:
 def refuse_unknown(
     found: Iterable[str], known: Iterable[str], *, file: str = ""
 ) -> None:
-    """Refuse what says more than is understood here: it would be misread.
+    """Refuse a record with unknown keys: it would be misread.
 
     Raises:
         NewerSchema: names what is not known.
@@ -103,7 +103,7 @@ def refuse_unknown(
 
 @contextmanager
 def newer_named(place: str) -> Iterator[None]:
-    """Have a refusal of what is newer say where that stands."""
+    """Put the place in front of the message of a `NewerSchema`."""
     try:
         yield
     except NewerSchema as exc:

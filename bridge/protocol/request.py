@@ -1,4 +1,4 @@
-"""What is asked, by whom and until when, and how it went so far."""
+"""What is asked, by whom and until when, and its history so far."""
 
 from typing import Annotated, Any, Literal, Self
 
@@ -38,7 +38,7 @@ ContextFrom = Literal["session"]
 
 
 class Uptime(Value):
-    """A time on a clock that nobody sets: milliseconds since this boot."""
+    """A time on a clock that cannot be set: milliseconds since this boot."""
 
     boot: str
     ms: Milliseconds
@@ -61,20 +61,20 @@ class Request(Record):
     milliseconds from `createdAt`, which is in milliseconds since 1970. `arguments` and
     `variables` are what the templates of a definition can use beside the prompt;
     `context` is added after it as data, such as the change to be reviewed. `held` is
-    the limit on agents at once that its asker went beyond: it waits for a person's yes.
-    `asker` is the session that it was made below, whatever `requester` says. `workflow`
-    is the key of the agent's workflow that the asker wants. `folder` is where the agent
-    works instead of the project: a worktree of it (`bridge.store.work_folder`).
-    `traceparent` is the asker's place in a trace (`bridge.protocol.trace_context`).
-    `failures` are the tries before; until `not_before` nobody takes it again. With
-    `wait_quota` a limit of a plan is waited for, otherwise it ends the request.
-    `continues` is an answered request whose agent, and no other, is asked this. With
-    `context_from` its agent is a fork of that session's conversation, and knows what it
-    knows (`bridge.host.forks`).
+    the limit on concurrent agents that its asker exceeded: it waits for a person's yes.
+    `asker` is the session that it was made in, even if `requester` says otherwise.
+    `workflow` is the key of the agent's workflow that the asker wants. `folder` is
+    where the agent works instead of the project: a worktree of it
+    (`bridge.store.work_folder`). `traceparent` is the asker's place in a trace
+    (`bridge.protocol.trace_context`). `failures` are the tries before; it is not
+    claimed again until `not_before`. `wait_quota`: wait when the plan's usage limit is
+    reached, instead of failing. `continues` is an answered request whose agent must
+    answer this one. With `context_from` its agent is a fork of that session's
+    conversation, and knows what it knows (`bridge.host.forks`).
 
-    An agent that `may_ask` may end with a question: then `asks` is the one that waits
-    for its reply, and nobody takes the request before; `exchanges` are those that were
-    replied to, and `took` what the agents took that asked.
+    An agent that `may_ask` may end with a question: `asks` is the question that waits
+    for its reply, and until then the request is not claimed; `exchanges` are those that
+    were replied to, and `took` is the usage of the agents that asked.
     """
 
     request_id: RequestIdField
@@ -167,8 +167,8 @@ class Request(Record):
     def on_clock(self, now_ms: int, uptime: Uptime) -> Self:
         """The same request, with its times on the wall clock as it is now.
 
-        That clock may have been set since the request was made. Until the machine is
-        restarted, its uptime shows by how much.
+        That clock may have been set since the request was made. Until the next boot,
+        the uptime shows by how much.
         """
         made = self.uptime
         set_ms = made.set_since(self.created_at, now_ms, uptime) if made else 0
@@ -190,13 +190,13 @@ class Request(Record):
         return None if self.not_before is None else self.not_before + self._set_ms
 
     def from_(self, due_ms: int | None) -> Self:
-        """The same request, which nobody takes before this time."""
+        """The same request, not to be claimed before this time."""
         if due_ms is None:
             return self if self.not_before is None else self.with_(not_before=None)
         return self.with_(not_before=max(0, due_ms - self._set_ms))
 
     def is_paused(self, now_ms: int) -> bool:
-        """Whether it waits, and nobody may take it yet."""
+        """Whether it waits, and may not be claimed yet."""
         due_ms = self.due_ms
         is_early = due_ms is not None and now_ms < due_ms
         return self.claim is None and (self.asks is not None or is_early)
@@ -213,13 +213,13 @@ class Request(Record):
 
     @property
     def ruled_as(self) -> str:
-        """The agent that rules see: what binds a base binds what stands on it."""
+        """The agent that rules see: the base of a temporary agent."""
         base = self.definition.base if self.definition else None
         return base or self.agent_type
 
     @property
     def reuse(self) -> Reuse | None:
-        """Whether an agent of its kind that is there may be asked; None for no."""
+        """How an agent of its kind may be asked again; None if it may not."""
         return self.definition.reuse if self.definition else None
 
     @property
@@ -242,7 +242,7 @@ class Request(Record):
 
     @property
     def goes_on(self) -> bool:
-        """Whether the agent that has asked goes on with it, and knows all but that."""
+        """Whether the agent that asked continues, and only lacks the reply."""
         continued = self.claim.continued if self.claim else None
         is_its_own = continued is not None and continued.after == self.request_id
         return is_its_own and bool(self.told)
@@ -254,12 +254,12 @@ class Request(Record):
 
     @property
     def is_told_to_ask(self) -> bool:
-        """Whether its agent is told how to ask, as it begins."""
+        """Whether the prompt says how to ask."""
         return self.may_ask and (self.claim.told if self.claim else 0) < MOST
 
     @property
     def told(self) -> list[str]:
-        """What its agent is told of earlier questions as it begins."""
+        """The earlier questions with their replies, for the prompt."""
         count = self.claim.told if self.claim else 0
         known = enumerate(self.exchanges[:count], 1)
         return [told_of(each, is_last=number >= MOST) for number, each in known]
@@ -280,7 +280,7 @@ class Request(Record):
         return self.claim.stage if self.claim else Stage.WAITING
 
     def stage_at(self, now_ms: int) -> Stage:
-        """The same, which also tells whether it waits for the time of its next try."""
+        """The progress, or `PAUSED` while it waits for its next try."""
         is_paused = self.asks is None and self.is_paused(now_ms)
         return Stage.PAUSED if is_paused else self.stage
 

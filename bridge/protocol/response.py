@@ -47,7 +47,7 @@ class RunSummary(Value):
 
     @property
     def usage(self) -> Usage:
-        """The same as every route tells it."""
+        """The same in the form of every route."""
         return Usage(
             input_tokens=max(0, self.prompt_tokens - self.cached_tokens),
             cache_read_tokens=self.cached_tokens,
@@ -82,12 +82,12 @@ class Response(Record):
     `completedAt` and `duration` (since `createdAt`) are in milliseconds. `seal` proves
     that hostbridge wrote the answer; see `store.seal`. `requestDigest` identifies the
     request, as its id could be used again. `run` is set if our own loop answered.
-    `usage` is what the agent and those below it took, where the route tells; on the
-    host's, what it took after its answer is in the journal (`store.usages`). `model`
-    wrote the answer, if that is known; otherwise it is the one asked for. With
+    `usage` is what the agent and those below it took, where the route reports it; on
+    the host's, what it took after its answer is in the journal (`store.usages`).
+    `model` wrote the answer, if that is known; otherwise it is the one asked for. With
     `ownForm` the caller or the definition gave the schema, so all of `parsedOutput` is
     the agent's own claim, even a key named `verified`. `taskId` is the asker's.
-    `continued` is set if an agent that had answered before was asked.
+    `continued` is set if the agent had answered an earlier request.
     """
 
     request_id: RequestIdField
@@ -111,7 +111,7 @@ class Response(Record):
     seal: str = ""
 
     def __repr__(self) -> str:
-        """Without what only proves where it comes from."""
+        """Without the proofs of its origin."""
         return Value.__repr__(self.with_(request_digest="", seal=""))
 
 
@@ -188,7 +188,7 @@ def failed(
 
 
 def _continued(request: Request, claim: Claim) -> Continued | None:
-    """The conversation that was gone on with; not if this request has begun it."""
+    """The conversation that was continued; None if this request began it."""
     found = claim.continued
     return None if found and found.first == request.request_id else found
 

@@ -18,7 +18,7 @@ from bridge.protocol.request import Request
 from bridge.protocol.response import Response
 from bridge.protocol.wording import fitted, squeezed
 
-# Not here: what a person or a limit of ours decided, and what would come out the same.
+# Not here: decisions of a person or of our own limits, and failures that would repeat.
 PASSING: dict[FailureCode, Literal["spends a try", "is waited for"]] = {
     "agent_error": "spends a try",
     "empty_answer": "spends a try",
@@ -115,7 +115,7 @@ def _pause_ms(
 
 
 def _told(request: Request, response: Response, why: str = "") -> Response:
-    """The response, which also tells of the tries before."""
+    """The response, with the earlier tries in its message."""
     failure = response.error
     is_told = failure is None or failure.code == "host_gone"
     before = "" if is_told else tries_words(request)

@@ -1,7 +1,7 @@
-"""Trace context: which trace a request belongs to, and what its agents are told. Pure.
+"""Trace context: which trace a request belongs to, and what its agents get of it. Pure.
 
 A program that traces itself has `TRACEPARENT` in its environment. A request keeps it,
-and what the request starts is given one of the same trace, whose parent is the request.
+and the programs that it starts get one of the same trace, whose parent is the request.
 
 Source: W3C Trace Context, "traceparent Header"; OpenTelemetry, "Environment Variables
 as Context Propagation Carriers".
@@ -39,8 +39,7 @@ class TraceContext(NamedTuple):
 def find_context(text: str | None) -> TraceContext | None:
     """What a `TRACEPARENT` says; None if there is none, or it is not valid.
 
-    One that is not valid counts as none: the standard says so, and nobody's question
-    should fail for it.
+    An invalid one is ignored, as the standard says: no question should fail for it.
     """
     found = _TRACEPARENT.fullmatch(text or "")
     if found is None or (found[1] == _FIRST and found[5]):
@@ -59,7 +58,7 @@ def trace_of(name: str) -> str:
 
 
 def handed_on(traceparent: str | None, name: str) -> str | None:
-    """What a request or a run named `name` gives to those that it starts.
+    """The `TRACEPARENT` for what a request or a run named `name` starts.
 
     None if its asker is not traced: then a program that it starts decides for itself
     whether it is.
@@ -71,6 +70,6 @@ def handed_on(traceparent: str | None, name: str) -> str | None:
 def variables_of(traceparent: str | None, name: str) -> dict[str, str]:
     """The same as variables of the environment; empty, as good as unset, without one.
 
-    Whoever serves a request may be traced, too: that is not the trace of the asker.
+    The serving process may be traced, too, but its trace is not the asker's.
     """
     return {VARIABLE: handed_on(traceparent, name) or ""}

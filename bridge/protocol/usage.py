@@ -7,7 +7,7 @@ from bridge.protocol.value import Value
 
 
 class Usage(Value):
-    """Tokens and requests to the model, as far as the route tells them.
+    """Tokens and requests to the model, as far as the route reports them.
 
     `input_tokens` were read anew; `cache_read_tokens` came from the provider's cache,
     and `cache_write_tokens` were put into it. `requests` is how often the model was
@@ -45,6 +45,6 @@ class Usage(Value):
 
 
 def count_in(told: object, key: str) -> int:
-    """A number that somebody else tells; 0 for one that cannot be."""
+    """A count in foreign data; 0 if it is missing or invalid."""
     number = told.get(key) if isinstance(told, dict) else None
     return number if type(number) is int and 0 <= number <= LATEST_MS else 0
