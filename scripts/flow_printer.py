@@ -24,7 +24,7 @@ from bridge.flow.syntax_tree import (
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from bridge.flow.syntax_tree import Definition, Flow, Sequence, Step, Text
+    from bridge.flow.syntax_tree import Flow, FlowAgent, Sequence, Step, Text
 
 _INDENT = "  "
 # What would read as something else, were it not escaped.
@@ -62,7 +62,7 @@ def _yaml(text: str) -> str:
     return _NOT_YAML.sub(lambda match: f"\\u{ord(match[0]):04x}", quoted)
 
 
-def _definition(definition: Definition) -> str:
+def _definition(definition: FlowAgent) -> str:
     fields = [
         ("base", print_text((definition.base,))),
         ("prompt", print_text(definition.prompt)),

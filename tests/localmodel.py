@@ -8,7 +8,7 @@ from typing import Any
 
 import needs
 
-from bridge.agent_loop.chat_model import ChatRequest, Message, ModelFailed, Reply
+from bridge.agent_loop.chat_model import ChatRequest, Message, ModelFailed, ModelReply
 from bridge.agent_loop.reply_schema import narrowed
 from bridge.config import Settings
 from bridge.llama.local_model import LlamaModel
@@ -63,7 +63,7 @@ def ask(
     max_tokens: int = 200,
     within_s: float = 120,
     **more: Any,
-) -> Reply:
+) -> ModelReply:
     """One reply; `more` are further fields of the request."""
     return llama.reply(
         ChatRequest(

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from bridge.agent_loop.chat_model import ChatRequest, Message, ModelFailed, Reply
+from bridge.agent_loop.chat_model import ChatRequest, Message, ModelFailed, ModelReply
 from bridge.agent_loop.job import NO_DEFINITION, Job
 from bridge.agent_loop.loop import run
 from bridge.agent_loop.workspace import Refused
@@ -55,7 +55,7 @@ class ScriptedModel:
     shapes: list[dict[str, Any]] = field(default_factory=list)
     prefixes: list[int] = field(default_factory=list)
 
-    def reply(self, request: ChatRequest) -> Reply:
+    def reply(self, request: ChatRequest) -> ModelReply:
         self.asked.append(list(request.messages))
         self.shapes.append(request.shape)
         self.prefixes.append(request.prefix)
@@ -68,7 +68,9 @@ class ScriptedModel:
                 pass
             raise ModelFailed("cancelled", "the reply is no longer wanted")
         text = said(request.messages) if callable(said) else said
-        return Reply(text, prompt_tokens=100, cached_tokens=60, tokens=20, seconds=0.5)
+        return ModelReply(
+            text, prompt_tokens=100, cached_tokens=60, tokens=20, seconds=0.5
+        )
 
     def close(self) -> None:
         """There is nothing to release."""

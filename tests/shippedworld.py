@@ -20,7 +20,7 @@ from bridge.store.variables import Holder, set_variables, values_of
 from bridge.workflows import progress
 from bridge.workflows.conversation import Conversation
 from bridge.workflows.library import find_workflow
-from bridge.workflows.progress import Progress
+from bridge.workflows.progress import WorkflowProgress
 
 OURS = "mcp__hostbridge__"
 HOLDER = Holder.session("s-1")
@@ -104,7 +104,7 @@ class Shipped:
             act=acting(self.tools.context),
         )
 
-    def _take(self, done: Progress) -> None:
+    def _take(self, done: WorkflowProgress) -> None:
         self.path += [to for _from, to in done.moved]
         self.words += done.messages
         progress.told(self.tools.store, HOLDER, done.rev)

@@ -12,7 +12,7 @@ from bridge.agent_loop.tool import ToolResult
 
 if TYPE_CHECKING:
     from bridge.agent_loop.model_policy import ModelPolicy
-    from bridge.agent_loop.reply_schema import Call
+    from bridge.agent_loop.reply_schema import RequestedCall
     from bridge.agents.definition import ExampleCall
 
 
@@ -38,14 +38,14 @@ class CallHistory:
         """Whether the model only repeats itself."""
         return self.repeats >= self._policy.max_repeats
 
-    def find_repeated(self, call: Call) -> ToolRun | None:
+    def find_repeated(self, call: RequestedCall) -> ToolRun | None:
         """The earlier run of a call that must not be repeated, if it is one."""
         key = _key(call)
         if key in self._unchanged or self._times[key] >= self._policy.max_same_calls:
             return self._last[key]
         return None
 
-    def add(self, call: Call, run: ToolRun) -> None:
+    def add(self, call: RequestedCall, run: ToolRun) -> None:
         """Record a call that was carried out."""
         key = _key(call)
         self.repeats = 0
@@ -66,6 +66,6 @@ class CallHistory:
         return None if run is None else run.result
 
 
-def _key(call: Call | ExampleCall) -> bytes:
+def _key(call: RequestedCall | ExampleCall) -> bytes:
     """The same for the same tool and arguments."""
     return orjson.dumps([call.tool, call.arguments], option=orjson.OPT_SORT_KEYS)

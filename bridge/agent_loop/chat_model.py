@@ -48,7 +48,7 @@ class ChatRequest:
 
 
 @dataclass(frozen=True, slots=True)
-class Reply:
+class ModelReply:
     """The model's reply: JSON text that satisfies the shape.
 
     `prompt_tokens` counts the whole conversation, `cached_tokens` the part of it that
@@ -91,7 +91,7 @@ class ChatModel(Protocol):
     def is_small(self) -> bool:
         """Too small to be trusted: what it answers is marked degraded."""
 
-    def reply(self, request: ChatRequest) -> Reply:
+    def reply(self, request: ChatRequest) -> ModelReply:
         """Continue a conversation.
 
         Raises:

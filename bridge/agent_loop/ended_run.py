@@ -8,16 +8,16 @@ from bridge.agent_loop.workspace import Refused
 from bridge.errors import ExtraMissing
 from bridge.policy.command_grants import NotGranted
 from bridge.protocol.failure_codes import MEANINGS
-from bridge.protocol.judge import Verdict
+from bridge.protocol.judge import Judgement
 
 
-class Ended(Exception):
+class RunEnded(Exception):
     """The run is over without an answer."""
 
     def __init__(self, code: str, message: str) -> None:
         super().__init__(message)
         known = code if code in MEANINGS else "agent_error"
-        self.verdict = Verdict(code=known, complaint=message)
+        self.verdict = Judgement(code=known, complaint=message)
 
 
 def carry_out(
@@ -31,6 +31,6 @@ def carry_out(
     try:
         return tool(arguments)
     except ExtraMissing as exc:
-        raise Ended("extra_missing", str(exc)) from None
+        raise RunEnded("extra_missing", str(exc)) from None
     except (Refused, NotGranted, OSError) as exc:
         return refused(exc)

@@ -18,7 +18,7 @@ from bridge.agent_loop.command_tool import Ran
 from bridge.agent_loop.tool import ToolResult
 from bridge.protocol.agent_output import Evidence
 from bridge.protocol.claimed_commands import NOT_APPROVED, ToolCall, reported_result
-from bridge.protocol.judge import Verdict, judge
+from bridge.protocol.judge import Judgement, judge
 from bridge.protocol.request import Request
 
 # What an answer may say if all commands passed, and if any failed.
@@ -82,13 +82,13 @@ def judge_submitted(
     agent_id: str,
     must_be_verified: bool,
     now_ms: int,
-) -> Verdict:
+) -> Judgement:
     """Judge a submitted value as the answer to `request`."""
     is_output = request.answer_schema is None
     if is_output and isinstance(value, dict):
         value, problem = _with_commands(value, calls)
         if problem:
-            return Verdict(code="unverified", complaint=problem)
+            return Judgement(code="unverified", complaint=problem)
     words = orjson.dumps(value).decode()
     seen = [
         ToolCall(call.tool, call.tool_use_id, ran.command, ran.ok)
@@ -107,7 +107,7 @@ def judge_submitted(
         return verdict
     last = _last_runs(calls)
     if not last:
-        return Verdict(
+        return Judgement(
             code="unverified",
             complaint="nothing was seen to run, so this answer rests on nothing: run "
             "what shows it, or say that you are blocked",
@@ -152,8 +152,8 @@ def _with_commands(
 
 
 def _with_evidence(
-    verdict: Verdict, value: dict[str, Any], calls: Sequence[ToolRun]
-) -> Verdict:
+    verdict: Judgement, value: dict[str, Any], calls: Sequence[ToolRun]
+) -> Judgement:
     """The answer with its claims, followed by what ran.
 
     A claim keeps the id of the call it names, even of one that ran no command and so

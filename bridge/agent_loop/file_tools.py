@@ -20,7 +20,7 @@ _SEARCHED_BYTES = 64 * 1024 * 1024
 _LINE_CHARS = 200
 
 
-class Reader:
+class FileReader:
     """Reads, lists and searches the files of `project`."""
 
     def __init__(self, project: Project) -> None:
@@ -98,7 +98,7 @@ class Reader:
                         yield f"{path}:{number}: {line.strip()[:_LINE_CHARS]}"
 
 
-def reading_tools(reader: Reader) -> tuple[Tool, ...]:
+def reading_tools(reader: FileReader) -> tuple[Tool, ...]:
     """The tools `read_file`, `list_files` and `search_text`."""
     return (
         Tool(

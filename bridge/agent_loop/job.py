@@ -30,7 +30,7 @@ def no_rules(_event: str, **_fields: Any) -> Ruling:
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class RunLimits:
     """How much one run may use.
 
     `tokens` limits all replies of the model together, `reply_tokens` each of them.
@@ -78,7 +78,7 @@ class Job:
     prompt: str | None = None
     instructions: str | None = None
     own_tools: tuple[Tool, ...] = ()
-    limits: Limits = field(default_factory=Limits)
+    limits: RunLimits = field(default_factory=RunLimits)
     on_progress: Callable[[Progress], None] = ignore
     log: Callable[[dict[str, Any]], None] = ignore
     is_cancelled: Callable[[], bool] = lambda: False

@@ -12,9 +12,9 @@ from typing import Any
 from bridge.agent_loop import reply_schema
 from bridge.agent_loop.briefing import brief, call_text, result_text
 from bridge.agent_loop.call_history import CallHistory
-from bridge.agent_loop.chat_model import ChatRequest, Message, ModelFailed, Reply
+from bridge.agent_loop.chat_model import ChatRequest, Message, ModelFailed, ModelReply
 from bridge.agent_loop.copied_answer import find_copied_from
-from bridge.agent_loop.ended_run import Ended, carry_out
+from bridge.agent_loop.ended_run import RunEnded, carry_out
 from bridge.agent_loop.evidence import (
     ToolRun,
     all_evidence,
@@ -30,7 +30,7 @@ from bridge.agents.definition import DEFAULT_MAX_TURNS
 from bridge.policy.tool_names import SUBMIT
 from bridge.protocol.contract import answer_schema
 from bridge.protocol.json_schema import problem_of, problem_of_schema
-from bridge.protocol.judge import Verdict
+from bridge.protocol.judge import Judgement
 from bridge.protocol.outcome import Doing, Outcome, Progress
 from bridge.protocol.record import printable
 from bridge.protocol.response import CHECK, RunSummary
@@ -79,7 +79,7 @@ class _Run:
         self._must_be_verified = job.definition.require_verified_evidence
         self._max_turns = job.definition.max_turns or DEFAULT_MAX_TURNS
         self._turn = 0
-        self._replies: list[Reply] = []
+        self._replies: list[ModelReply] = []
         self._history = CallHistory(self._policy)
         # The runs of the script of submit_result.
         self._checks: list[ToolRun] = []
@@ -92,7 +92,7 @@ class _Run:
             self._log("told", role=message.role, text=message.content)
         try:
             verdict = self._verdict()
-        except Ended as end:
+        except RunEnded as end:
             verdict = end.verdict
             self._log("error", code=verdict.code, message=verdict.complaint)
         model, replies = self._job.model, self._replies
@@ -113,9 +113,9 @@ class _Run:
             ),
         )
 
-    def _verdict(self) -> Verdict:
+    def _verdict(self) -> Judgement:
         if self._problem:
-            raise Ended("bad_request", f"the schema of the answer: {self._problem}")
+            raise RunEnded("bad_request", f"the schema of the answer: {self._problem}")
         while self._turn < self._max_turns:
             self._turn += 1
             reply = self._ask()
@@ -129,11 +129,11 @@ class _Run:
                     return verdict
             else:
                 self._call(call)
-        raise Ended("turn_limit", f"no answer within {self._max_turns} turns")
+        raise RunEnded("turn_limit", f"no answer within {self._max_turns} turns")
 
     # The model
 
-    def _ask(self) -> Reply:
+    def _ask(self) -> ModelReply:
         job = self._job
         self._check_limits()
         self._report("thinking")
@@ -158,7 +158,7 @@ class _Run:
             )
         except ModelFailed as exc:
             self._check_limits()
-            raise Ended(exc.code, str(exc)) from exc
+            raise RunEnded(exc.code, str(exc)) from exc
         self._replies.append(reply)
         if reply.seconds > 0:
             self._tokens_per_s = reply.tokens / reply.seconds
@@ -181,18 +181,18 @@ class _Run:
         # The deadline comes first: the caller stops waiting at the same moment, which
         # is no cancellation.
         if job.clock.monotonic_s() >= job.deadline_s:
-            raise Ended("timeout", f"the deadline passed in turn {self._turn}")
+            raise RunEnded("timeout", f"the deadline passed in turn {self._turn}")
         if job.is_cancelled():
-            raise Ended("cancelled", "the request was cancelled")
+            raise RunEnded("cancelled", "the request was cancelled")
         if self._spent_tokens() >= job.limits.tokens:
-            raise Ended("turn_limit", f"no answer within {job.limits.tokens} tokens")
+            raise RunEnded("turn_limit", f"no answer within {job.limits.tokens} tokens")
 
     def _spent_tokens(self) -> int:
         return sum(reply.tokens for reply in self._replies)
 
     # Tools
 
-    def _call(self, call: reply_schema.Call) -> None:
+    def _call(self, call: reply_schema.RequestedCall) -> None:
         tool = self._toolbox.tools[call.tool]
         self._uses[call.tool] += 1
         tool_use_id = f"call-{self._uses.total()}"
@@ -219,7 +219,7 @@ class _Run:
             )
 
     def _ruled(
-        self, tool: Tool, call: reply_schema.Call, tool_use_id: str
+        self, tool: Tool, call: reply_schema.RequestedCall, tool_use_id: str
     ) -> ToolResult:
         """Carry out a call, if rules let it, with what they say about it."""
         asked = self._job.on_host(call.tool, call.arguments)
@@ -243,7 +243,7 @@ class _Run:
 
     # The answer
 
-    def _submitted(self, call: reply_schema.Call) -> Verdict | None:
+    def _submitted(self, call: reply_schema.RequestedCall) -> Judgement | None:
         """The verdict that ends the run; None if the model may try again."""
         self._report("checking", SUBMIT)
         verdict = self._judged(call)
@@ -264,7 +264,7 @@ class _Run:
         self._count_mistake(str(code), verdict.detail)
         return None
 
-    def _judged(self, call: reply_schema.Call) -> Verdict:
+    def _judged(self, call: reply_schema.RequestedCall) -> Judgement:
         verdict = judge_submitted(
             self._request,
             call.arguments,
@@ -284,7 +284,7 @@ class _Run:
         )
         if example:
             task = clipped(self._request.asked, _QUOTED_CHARS)
-            return Verdict(
+            return Judgement(
                 code="prompt_echo",
                 complaint="this is word for word the answer of the example "
                 f"{example.prompt!r}; answer the task: {task!r}",
@@ -296,7 +296,7 @@ class _Run:
             self._history.after(result)
             if not result.ok:
                 how = "failed" if result.is_crash else "refused it"
-                return Verdict(
+                return Judgement(
                     code="bad_definition" if result.is_crash else "check_failed",
                     complaint=f"the script of {SUBMIT} {how}: {result.text}",
                 )
@@ -305,7 +305,7 @@ class _Run:
     def _count_mistake(self, code: str, complaint: str) -> None:
         self._mistakes += 1
         if self._mistakes > self._job.limits.corrections:
-            raise Ended(code, complaint)
+            raise RunEnded(code, complaint)
 
     # Conversation, progress, log
 

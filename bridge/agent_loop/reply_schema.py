@@ -51,7 +51,7 @@ _LOOSE = ModelPolicy(max_text_chars=4_000, max_items=64)
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class RequestedCall:
     """A call as the model made it, not checked yet.
 
     `arguments` is an object; for `submit_result` any value, since an answer may be one.
@@ -116,7 +116,7 @@ def _without_claims(schema: dict[str, Any]) -> dict[str, Any]:
     return {**schema, "properties": named}
 
 
-def read_call(text: str, tools: Iterable[str]) -> Call | NoCall:
+def read_call(text: str, tools: Iterable[str]) -> RequestedCall | NoCall:
     """The one call in a reply."""
     values = list(find_json(text))
     if not values:
@@ -135,7 +135,7 @@ def read_call(text: str, tools: Iterable[str]) -> Call | NoCall:
         return NoCall(
             "schema_mismatch", f"no tool is named {tool!r}; there are {known}"
         )
-    return Call(tool, arguments)
+    return RequestedCall(tool, arguments)
 
 
 def narrowed(schema: dict[str, Any], policy: ModelPolicy = LARGE) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from bridge.agent_loop.command_tool import Ran, run_command
 from bridge.agent_loop.file_edits import Editor, editing_tools
-from bridge.agent_loop.file_tools import Reader, reading_tools
+from bridge.agent_loop.file_tools import FileReader, reading_tools
 from bridge.agent_loop.script_tools import Sandbox
 from bridge.agent_loop.tool import Tool, ToolResult, clipped, object_schema
 from bridge.agent_loop.workspace import Project
@@ -43,7 +43,7 @@ class Toolbox:
         self._job = job
         self._project = project
         self._sandbox = sandbox
-        self._reader = Reader(project)
+        self._reader = FileReader(project)
         self._grants = Grants(definition.allow, project.has)
         tools = {tool.name: tool for tool in reading_tools(self._reader)}
         editor = Editor(project, definition.allow)

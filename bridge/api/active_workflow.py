@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from bridge.config import Settings
     from bridge.policy.step_record import CompiledWorkflow, StepRecord
     from bridge.store.store import Store
-    from bridge.workflows.progress import Progress
+    from bridge.workflows.progress import WorkflowProgress
 
     Json = dict[str, Any]
 
@@ -82,7 +82,7 @@ class Workflows:
         params: Mapping[str, Any] = MappingProxyType({}),
         *,
         session: str | None = None,
-    ) -> Progress:
+    ) -> WorkflowProgress:
         """Begin a workflow in the agent or session this runs in, or in `session`.
 
         Args:
@@ -133,7 +133,7 @@ class Workflows:
 
     def end(
         self, *, session: str | None = None, agent: str | None = None
-    ) -> Progress | None:
+    ) -> WorkflowProgress | None:
         """End a workflow before its time; only a person may.
 
         None if its record could not be read: it was put aside.

@@ -12,7 +12,7 @@ from bridge.api.options import AskOptions, checked
 from bridge.api.questions import Replier
 from bridge.api.request_builder import draft
 from bridge.api.request_draft import Draft
-from bridge.api.routing import Plan
+from bridge.api.routing import RoutePlan
 from bridge.api.submission import Submitter
 from bridge.config import Settings
 from bridge.errors import BridgeError, StateUnavailable, WaitTimeout
@@ -154,7 +154,7 @@ class Asker(Submitter):
         self,
         request: Request,
         submitted: Submitted,
-        planned: Plan,
+        planned: RoutePlan,
         worker: Worker | None,
         deadline_s: float,
         given: dict[str, Any],

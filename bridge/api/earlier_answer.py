@@ -7,7 +7,7 @@ from pathlib import Path
 
 from bridge.api.model_now import ModelsNow
 from bridge.api.request_draft import Draft
-from bridge.api.routing import Plan
+from bridge.api.routing import RoutePlan
 from bridge.freshness import kept_reads
 from bridge.freshness.disk import Disk, Unknowable
 from bridge.freshness.never_reused import Given, why_never
@@ -24,7 +24,7 @@ _LOOK_S = 0.02
 
 
 def find_answer(
-    store: Store, begun: Draft, planned: Plan, *, until_s: float
+    store: Store, begun: Draft, planned: RoutePlan, *, until_s: float
 ) -> Response | None:
     """The newest answer to what is asked, by a route that may answer it now.
 

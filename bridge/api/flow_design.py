@@ -23,7 +23,7 @@ MAX_TRIES = 3
 _FENCED = re.compile(r"\s*```\w*[ \t]*\n(.*?)\n?[ \t]*```\s*", re.S)
 
 
-class Tried(NamedTuple):
+class TriedFlow(NamedTuple):
     """A flow that was designed; `problems`, as `hostbridge flow check` shows them."""
 
     flow: str
@@ -32,7 +32,7 @@ class Tried(NamedTuple):
     result: Result[Any]
 
 
-def design(bridge: Bridge, wish: str, **options: Any) -> Iterator[Tried]:
+def design(bridge: Bridge, wish: str, **options: Any) -> Iterator[TriedFlow]:
     """Ask for a flow, and again while it cannot run; `options` are those of `ask`.
 
     Nothing of it is run. Raises as `Bridge.ask`.
@@ -48,7 +48,7 @@ def design(bridge: Bridge, wish: str, **options: Any) -> Iterator[Tried]:
         arguments |= {"last": tried.flow, "problems": tried.problems}
 
 
-def _tried(flows: Flows, result: Result[Any]) -> Tried:
+def _tried(flows: Flows, result: Result[Any]) -> TriedFlow:
     answer = result.parsed if isinstance(result.parsed, dict) else {}
     if not isinstance(text := answer.get("flow"), str):
         raise BridgeError(f"the agent {DESIGNER!r} answered without a field `flow`")
@@ -60,7 +60,7 @@ def _tried(flows: Flows, result: Result[Any]) -> Tried:
         flows.checked(text, None, flows.around())
     except InvalidFlow as error:
         problems = str(error)
-    return Tried(text, str(answer.get("notes", "")), problems, result)
+    return TriedFlow(text, str(answer.get("notes", "")), problems, result)
 
 
 def _agents(bridge: Bridge) -> list[str]:

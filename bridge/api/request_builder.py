@@ -32,7 +32,7 @@ from bridge.store.store import Store
 
 if TYPE_CHECKING:
     from bridge.agents.definition import Definition
-    from bridge.host.calling_agent import Asking
+    from bridge.host.calling_agent import RequestOrigin
 
 _MAX_REQUESTER = 60
 # For an agent whose definition says all that there is to do.
@@ -50,7 +50,7 @@ def draft(
     agent: str,
     schema: object,
     options: Mapping[str, Any],
-    asking: Asking | None = None,
+    asking: RequestOrigin | None = None,
 ) -> Draft:
     """Begin a request; `options` are those of `Bridge.submit`, checked.
 
@@ -177,7 +177,9 @@ def _given(options: Mapping[str, Any], project: Path) -> dict[str, Any]:
     return fields
 
 
-def _of_asker(store: Store, settings: Settings, asking: Asking) -> dict[str, Any]:
+def _of_asker(
+    store: Store, settings: Settings, asking: RequestOrigin
+) -> dict[str, Any]:
     """What a request has of the agent or the program that asks."""
     if not asking.depth:
         is_traced = find_context(settings.traceparent) is not None

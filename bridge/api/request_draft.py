@@ -10,8 +10,8 @@ from bridge.agents.known_agents import Agents
 from bridge.api.model_support import own_route_of
 from bridge.api.routing import (
     Fallback,
-    Plan,
     RouteChoice,
+    RoutePlan,
     check_route,
     on_route,
     plan,
@@ -72,7 +72,7 @@ class Draft(Checked):
         *,
         is_served: bool = True,
         **fallback: Unpack[Fallback],
-    ) -> Plan:
+    ) -> RoutePlan:
         """The route of a call that names `named`, in a mode, and who serves it when.
 
         What names none goes by the route of the agent that asks, if a process of ours

@@ -10,7 +10,7 @@ from typing import Any
 
 from bridge.api.result import Result, result_of
 from bridge.errors import InvalidRequest
-from bridge.protocol.judge import Verdict, judge
+from bridge.protocol.judge import Judgement, judge
 from bridge.protocol.request import Request
 from bridge.protocol.response import answered
 from bridge.protocol.type_checks import check
@@ -50,7 +50,7 @@ def respond(store: Store, found: Found, words: str) -> Result[Any]:
     return result_of(response)
 
 
-def _complaint(request: Request, verdict: Verdict) -> str:
+def _complaint(request: Request, verdict: Judgement) -> str:
     """The complaint, which is written for an agent, reworded for a person."""
     complaint = verdict.complaint.replace("the last message", "what you gave")
     form = (

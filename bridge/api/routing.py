@@ -23,7 +23,7 @@ def check_route(route: str) -> RouteChoice:
     raise InvalidRequest(f"route {route!r}: expected one of {', '.join(ROUTES)}")
 
 
-class Plan(NamedTuple):
+class RoutePlan(NamedTuple):
     """The route that an ask starts on, and when this process serves it.
 
     `own` is the route on which this process serves it, None for never; `after_s` is how
@@ -55,7 +55,7 @@ def plan(
     flag: OwnRoute | None = None,
     accepted: tuple[RouteName, ...] | None = None,
     **given: Unpack[Fallback],
-) -> Plan:
+) -> RoutePlan:
     """Decide on a route, given the chosen one. Pure.
 
     `flag` is the route of what names none, such as the value of `BRIDGE_CLI_FALLBACK`;
@@ -72,8 +72,8 @@ def plan(
     if fallback_after_s is not None:
         own = _fallback(choice, own, fallback_after_s)
         if choice == "auto" and not given.get("has_host"):
-            return Plan(own, own)
-        return Plan("host", own, fallback_after_s)
+            return RoutePlan(own, own)
+        return RoutePlan("host", own, fallback_after_s)
     if fallback is not None:
         raise InvalidRequest(
             f"fallback {fallback!r} needs fallback_after_s: how many seconds an open "
@@ -83,8 +83,8 @@ def plan(
         if accepted and (flag or "host") not in accepted:
             # This is not a silent fallback: the definition says so.
             flag = next((r for r in OWN if r == accepted[0]), None)
-        return Plan(flag, flag) if flag else Plan("host")
-    return Plan(choice) if choice == "host" else Plan(choice, choice)
+        return RoutePlan(flag, flag) if flag else RoutePlan("host")
+    return RoutePlan(choice) if choice == "host" else RoutePlan(choice, choice)
 
 
 def _fallback(

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from bridge.api.options import RunOptions
     from bridge.config import Settings
     from bridge.flow.plan import Plan
-    from bridge.host.calling_agent import Asking
+    from bridge.host.calling_agent import RequestOrigin
     from bridge.routes import OwnRoute, RouteName
     from bridge.store.sessions import Session
     from bridge.store.store import Store
@@ -62,7 +62,7 @@ class Runner(Follower):
         settings: Settings,
         quick: Store,
         *,
-        asking: Asking | None = None,
+        asking: RequestOrigin | None = None,
         session: Session | None = None,
         otherwise: str | None = None,
     ) -> None:

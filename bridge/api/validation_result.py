@@ -9,7 +9,7 @@ from bridge.engine.answers import Answers
 from bridge.engine.view import asked_of, view
 from bridge.errors import InvalidRequest
 from bridge.flow.filling import as_text
-from bridge.validation.build import Outcome
+from bridge.validation.build import BuildOutcome
 from bridge.validation.names import BUILD, BUILT, OUTCOME, VALIDATE, VERDICT
 from bridge.validation.report import Validation, Verdict
 from bridge.validation.words import verdict_of
@@ -74,7 +74,7 @@ def end_of(kind: str, found: Any) -> tuple[bool, str]:
     A change that is empty is neither approved nor is anything wrong with it.
     """
     if kind == BUILD:
-        built = Outcome.model_validate(found)
+        built = BuildOutcome.model_validate(found)
         last = built.rounds[-1]
         return built.is_approved, "\n".join(verdict_of(last))
     seen = Validation.model_validate(found)
@@ -158,13 +158,13 @@ def _refuse_unless(kind: str, seen: RunView) -> None:
     raise InvalidRequest(f"run {run_id} is {what}, not a {kind}", ways=(way,))
 
 
-def _outcome(answers: Answers, found: Any) -> Outcome:
+def _outcome(answers: Answers, found: Any) -> BuildOutcome:
     if found:
-        return Outcome.model_validate(found)
+        return BuildOutcome.model_validate(found)
     from bridge.engine.build_tools import validations
 
     # Approved is only what has come to its end.
-    return Outcome(is_approved=False, rounds=tuple(validations(answers)))
+    return BuildOutcome(is_approved=False, rounds=tuple(validations(answers)))
 
 
 def _output(store: Store, run: Run) -> Any:

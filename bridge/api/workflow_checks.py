@@ -59,7 +59,7 @@ class Workflow:
         return not self.problem and all(p.level != "error" for p in self.problems)
 
 
-class Workflows:
+class WorkflowChecks:
     """Looks at workflows; what is only looked at needs no trust."""
 
     def __init__(self, settings: Settings, project: Path) -> None:

@@ -44,7 +44,7 @@ _PLACES = {
 }
 
 
-class Listed(NamedTuple):
+class ListedAgent(NamedTuple):
     """One line: an agent, where it comes from, its routes, what is to be known of it.
 
     `value` is the same as JSON.
@@ -59,7 +59,7 @@ class Listed(NamedTuple):
     style: Style | None = None
 
 
-def all_agents(registry: Registry, settings: Settings) -> list[Listed]:
+def all_agents(registry: Registry, settings: Settings) -> list[ListedAgent]:
     """Definitions, plugins' agents and the client's own; by name, what wins first."""
     check_name = agent_check(settings, registry.project)
     entries = entries_with_steps(Agents(registry), check_name)
@@ -74,7 +74,7 @@ def all_agents(registry: Registry, settings: Settings) -> list[Listed]:
     return sorted(found, key=lambda listed: listed.name)
 
 
-def temporary_agents(registry: Registry) -> Iterator[Listed]:
+def temporary_agents(registry: Registry) -> Iterator[ListedAgent]:
     """The agents of the flows that run now."""
     store = Bridge.open().store
     runs: list[tuple[Run, list[str]]] = []
@@ -103,7 +103,7 @@ def _temporary(registry: Registry, store: Store, run: Run, name: str) -> Entry:
     return Entry(Agents(registry).whole(loaded), is_trusted=True)
 
 
-def _defined(entry: Entry, used: Mapping[str, Entry]) -> Listed:
+def _defined(entry: Entry, used: Mapping[str, Entry]) -> ListedAgent:
     loaded, definition = entry.loaded, entry.loaded.definition
     routes: tuple[str, ...] = ()
     style: Style | None = "yellow"
@@ -119,7 +119,7 @@ def _defined(entry: Entry, used: Mapping[str, Entry]) -> Listed:
         routes, words = ("host",), "not trusted, but known to an open session"
     else:
         words = "not trusted"
-    return Listed(
+    return ListedAgent(
         loaded.name,
         _place(entry),
         routes,
@@ -140,7 +140,7 @@ def _hidden_by(winner: Entry) -> str:
 
 def _clients(
     name: str, place: str, used: Mapping[str, Entry], file: Path | None = None
-) -> Listed:
+) -> ListedAgent:
     """An agent whose prompt only the client has; its definition of ours wins."""
     winner = used.get(name)
     routes = _ALL if name == GENERAL else CLIENT_ROUTES
@@ -162,10 +162,12 @@ def _clients(
         "digest": None,
         "problems": [],
     }
-    return Listed(name, place, routes, words, value, style="dim" if winner else None)
+    return ListedAgent(
+        name, place, routes, words, value, style="dim" if winner else None
+    )
 
 
-def list_lines(agents: list[Listed], width: int | None) -> Iterator[Line]:
+def list_lines(agents: list[ListedAgent], width: int | None) -> Iterator[Line]:
     """The table; below it what is wrong, and what to do about it."""
     yield from table(_COLUMNS, map(_row, agents), width)
     problems = [problem for each in agents for problem in each.problems]
@@ -179,7 +181,7 @@ def list_lines(agents: list[Listed], width: int | None) -> Iterator[Line]:
         yield from wrapped(way_out, width)
 
 
-def _row(agent: Listed) -> tuple[str, ...]:
+def _row(agent: ListedAgent) -> tuple[str, ...]:
     is_everywhere = set(agent.routes) == set(_ALL)
     words = visible(agent.words)
     return (

@@ -96,7 +96,7 @@ def command(options: Namespace) -> int:
         start_ahead(from_here(options.model, settings), settings)
     from bridge.api.bridge import Bridge
     from bridge.cli.inputs import agent_and_prompt, hint_of_quotes, question
-    from bridge.cli.progress import Progress
+    from bridge.cli.progress import ProgressLine
     from bridge.cli.question_prompt import QuestionPrompt
 
     bridge = Bridge(settings, Path())
@@ -106,7 +106,7 @@ def command(options: Namespace) -> int:
     given = question(options, bridge) | {"cached": options.cached}
 
     def ask() -> Result[Any]:
-        progress = Progress(agent)
+        progress = ProgressLine(agent)
         with hint_of_quotes(options), progress:
             return bridge.ask(
                 prompt,

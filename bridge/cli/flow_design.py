@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bridge.api.bridge import Bridge
-from bridge.api.flow_design import DESIGNER, Tried, design
+from bridge.api.flow_design import DESIGNER, TriedFlow, design
 from bridge.cli.answer_text import by_whom
 from bridge.cli.exit_codes import Exit, of_result
 from bridge.cli.flow_drawing import fitting
@@ -22,7 +22,7 @@ from bridge.cli.inputs import read_words, whole
 from bridge.cli.interrupts import Interrupts
 from bridge.cli.model_name import from_here
 from bridge.cli.output import complain, counted, say, say_json, visible
-from bridge.cli.progress import Progress
+from bridge.cli.progress import ProgressLine
 from bridge.cli.screen import screen_of
 from bridge.errors import BridgeError, InvalidRequest, reason_of
 from bridge.flow.compiler import compile_flow
@@ -42,9 +42,9 @@ def design_flow(options: Namespace) -> int:
     out = _place(bridge, options)
     given = {name: getattr(options, name) for name in ("route", "session", "timeout_s")}
     given["model"] = from_here(options.model, bridge.settings)
-    progress, interrupts = Progress(DESIGNER), Interrupts()
+    progress, interrupts = ProgressLine(DESIGNER), Interrupts()
     interrupts.on()
-    tries: list[Tried] = []
+    tries: list[TriedFlow] = []
     given["on_stage"] = interrupts.before(progress)
     try:
         with progress:
@@ -128,7 +128,7 @@ def _print(text: str) -> None:
         sys.stdout.flush()
 
 
-def _say_failure(tries: list[Tried]) -> None:
+def _say_failure(tries: list[TriedFlow]) -> None:
     tried = tries[-1]
     said = visible(f"{tried.flow}\n{tried.problems}\n", kept="\n\t")
     sys.stderr.write(said)
@@ -139,7 +139,7 @@ def _say_failure(tries: list[Tried]) -> None:
     )
 
 
-def _say_success(tried: Tried, out: Path | None) -> None:
+def _say_success(tried: TriedFlow, out: Path | None) -> None:
     if hidden := unseen(tried.flow, kept="\n\t"):
         codes = ", ".join(f"U+{ord(sign):04X}" for sign in sorted(hidden))
         complain(f"the flow has characters that do not show: {codes}")
@@ -159,7 +159,7 @@ def _say_success(tried: Tried, out: Path | None) -> None:
         )
 
 
-def _value(tried: Tried, out: Path | None) -> dict[str, object]:
+def _value(tried: TriedFlow, out: Path | None) -> dict[str, object]:
     return {
         "requestId": tried.result.request_id,
         "success": not tried.problems,

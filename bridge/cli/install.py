@@ -24,7 +24,13 @@ from bridge.host import mcp_registration
 from bridge.host.carrier import CarrierFile
 from bridge.host.excludes import Excluded
 from bridge.host.hook_table import HOOKS, form_of
-from bridge.host.install import Change, Installer, Scope, find_dropped, target_of
+from bridge.host.install import (
+    Installer,
+    Scope,
+    SettingsChange,
+    find_dropped,
+    target_of,
+)
 from bridge.shipped import hooks_folder
 from bridge.store.location import locate
 
@@ -83,7 +89,7 @@ def _chosen(options: Namespace) -> Scope:
 
 
 def _report(
-    change: Change, hooks: Path, project: Path, excluded: Excluded | None
+    change: SettingsChange, hooks: Path, project: Path, excluded: Excluded | None
 ) -> None:
     kind, file = change.target.kind, change.target.file
     if change.is_needed:
@@ -121,7 +127,7 @@ def _report_mcp(kind: Scope) -> None:
         complain(f"the server needs the extra `mcp`: {how_to_add('mcp')}")
 
 
-def _difference(change: Change) -> str:
+def _difference(change: SettingsChange) -> str:
     """A unified diff; empty when nothing would change."""
     file = str(change.target.file)
     lines = unified_diff(

@@ -25,7 +25,7 @@ _AT_ONCE_S = 0.4
 _REFRESH_S = 0.5
 
 
-class Progress:
+class ProgressLine:
     """A line with the stage and the seconds; call it with each new stage.
 
     `follow` takes the progress of work in this process: turn, tool, tokens per second;

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from bridge.api.bridge import Bridge
-    from bridge.cli.progress import Progress
+    from bridge.cli.progress import ProgressLine
     from bridge.protocol.question import Question
 
 _LOOK_S = 0.2
@@ -62,7 +62,7 @@ class QuestionPrompt:
     def __init__(
         self,
         bridge: Bridge,
-        progress: Progress | None = None,
+        progress: ProgressLine | None = None,
         *,
         timeout_s: float | None = None,
     ) -> None:

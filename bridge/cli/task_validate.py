@@ -9,7 +9,7 @@ from bridge.api.task_validation import Validation
 from bridge.cli.exit_codes import Exit
 from bridge.cli.interrupts import Interrupts
 from bridge.cli.output import prose, say, say_json
-from bridge.cli.progress import Progress
+from bridge.cli.progress import ProgressLine
 from bridge.protocol.plain_types import camel_case
 from bridge.tasks.validation import VALIDATOR
 
@@ -28,7 +28,7 @@ def validate(bridge: Bridge, options: Namespace) -> int:
 
 
 def _validated(bridge: Bridge, word: str, options: Namespace) -> dict[str, Any]:
-    progress, interrupts = Progress(VALIDATOR), Interrupts()
+    progress, interrupts = ProgressLine(VALIDATOR), Interrupts()
     interrupts.on()
     validation = Validation(
         bridge.store,

@@ -20,7 +20,7 @@ from bridge.config import Settings
 from bridge.errors import BridgeError
 from bridge.host import mcp_registration, settings_edit
 from bridge.host.carrier import CarrierFile
-from bridge.host.install import Change, Installer, Scope, enabled_plugins
+from bridge.host.install import Installer, Scope, SettingsChange, enabled_plugins
 from bridge.store.location import locate
 
 _SCOPES: tuple[Scope, ...] = ("local", "user", "project")
@@ -85,7 +85,7 @@ def _remove_carrier(settings: Settings) -> int:
     return 0
 
 
-def _forecast(change: Change) -> str:
+def _forecast(change: SettingsChange) -> str:
     """What an uninstall would do to one file: how many hooks go, of which events."""
     file = change.target.file
     if not change.is_needed:
@@ -104,7 +104,7 @@ def _forecast(change: Change) -> str:
     return f"{what}: {events}"
 
 
-def _report(change: Change) -> bool:
+def _report(change: SettingsChange) -> bool:
     file = change.target.file
     if not change.is_needed:
         return False

@@ -19,7 +19,7 @@ from bridge.cli.exit_codes import Exit, of_result
 from bridge.cli.interrupts import Interrupts
 from bridge.cli.options import ACCEPT_DEGRADED, ALL, AS_JSON, AS_TEXT, IDS, timeout
 from bridge.cli.output import record, say, say_result
-from bridge.cli.progress import Progress
+from bridge.cli.progress import ProgressLine
 from bridge.cli.question_prompt import QuestionPrompt
 from bridge.cli.which_request import chosen
 from bridge.protocol.response import Response
@@ -47,7 +47,7 @@ def command(options: Namespace) -> int:
     interrupts = Interrupts()
     interrupts.on()
     try:
-        with Progress(_title(ids)) as progress:
+        with ProgressLine(_title(ids)) as progress:
             on_stage = interrupts.before(progress)
             for result in bridge.wait(
                 ids,

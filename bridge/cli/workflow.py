@@ -19,7 +19,7 @@ from argparse import Namespace
 from pathlib import Path
 
 from bridge.api.bridge import Bridge
-from bridge.api.workflow_checks import Workflow, Workflows
+from bridge.api.workflow_checks import Workflow, WorkflowChecks
 from bridge.cli.definition_text import problem_value
 from bridge.cli.exit_codes import Exit
 from bridge.cli.flow_drawing import say_graph
@@ -87,7 +87,7 @@ def command(options: Namespace) -> int:
         way = f"{options.prog} {'check' if words else what} FILE|NAME"
         raise InvalidRequest(f"{wrong}; try: {way}")
     bridge = Bridge.open()
-    workflows = Workflows(bridge.settings, bridge.store.place.project)
+    workflows = WorkflowChecks(bridge.settings, bridge.store.place.project)
     if what == "list":
         return list_workflows(workflows, as_json=options.as_json)
     found = [workflows.read(_file(workflows, word)) for word in words]
@@ -128,7 +128,7 @@ def _active(what: str, words: list[str], options: Namespace) -> int:
     return act(bridge, options)
 
 
-def _file(workflows: Workflows, word: str) -> Path:
+def _file(workflows: WorkflowChecks, word: str) -> Path:
     # What lies here is meant by its path, even if it has no suffix.
     path = Path(word)
     return path if path.is_file() else workflows.files.file_of(word)

@@ -18,14 +18,14 @@ from bridge.protocol.wording import fitted
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from bridge.api.workflow_checks import Workflow, Workflows
+    from bridge.api.workflow_checks import Workflow, WorkflowChecks
     from bridge.cli.screen import Line
 
 _FURTHER = " " * 4
 _MAX_SHOWN = 60
 
 
-def list_workflows(workflows: Workflows, *, as_json: bool) -> int:
+def list_workflows(workflows: WorkflowChecks, *, as_json: bool) -> int:
     """Print every workflow that has a name; returns the exit code."""
     known = [*workflows.known()]
     width = screen_of(sys.stdout).width

@@ -21,7 +21,7 @@ from functools import partial
 from importlib.util import find_spec
 from typing import Any
 
-from bridge.agent_loop.chat_model import LOOK_S, ChatRequest, ModelFailed, Reply
+from bridge.agent_loop.chat_model import LOOK_S, ChatRequest, ModelFailed, ModelReply
 from bridge.config import Settings
 from bridge.endpoint.http_failures import failure_of
 from bridge.endpoint.http_transport import (
@@ -113,7 +113,7 @@ class EndpointModel:
         self._chunks: queue.SimpleQueue[Any] = queue.SimpleQueue()
         self._is_old = False
 
-    def reply(self, request: ChatRequest) -> Reply:
+    def reply(self, request: ChatRequest) -> ModelReply:
         """Continue a conversation, as `ChatModel.reply`; the server keeps no prefix."""
         began_s = time.monotonic()
         self._chunks = queue.SimpleQueue()

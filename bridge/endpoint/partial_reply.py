@@ -7,7 +7,7 @@ nothing of what a server sends, so this does.
 import re
 from typing import Any
 
-from bridge.agent_loop.chat_model import ModelFailed, Reply
+from bridge.agent_loop.chat_model import ModelFailed, ModelReply
 from bridge.protocol.embedded_json import Invalid, find_json
 
 _MAX_REPLY_CHARS = 4_000_000
@@ -65,7 +65,7 @@ class PartialReply:
                 "too_long", f"the reply has over {_MAX_REPLY_CHARS:,} characters"
             )
 
-    def reply(self, seconds: float) -> Reply:
+    def reply(self, seconds: float) -> ModelReply:
         """The whole reply.
 
         Raises:
@@ -85,7 +85,7 @@ class PartialReply:
         if all(isinstance(value, Invalid) for value in find_json(text)):
             raise ModelFailed("no_json", f"the reply is not JSON: {text[:200]!r}")
         details = getattr(self._usage, "prompt_tokens_details", None)
-        return Reply(
+        return ModelReply(
             text,
             prompt_tokens=_count(self._usage, "prompt_tokens"),
             cached_tokens=_count(details, "cached_tokens"),

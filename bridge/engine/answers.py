@@ -19,7 +19,7 @@ from bridge.policy.condition import ConditionError, decide, evaluate
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from bridge.engine.results import Result
+    from bridge.engine.results import StepResult
     from bridge.engine.run import Entry, Run, State
     from bridge.flow.details import Detail, Template
     from bridge.flow.plan import Code
@@ -50,12 +50,12 @@ class Answers:
         response = self.response(asked)
         return question_in(response) if response else ""
 
-    def result(self, asked: str) -> Result | None:
+    def result(self, asked: str) -> StepResult | None:
         """What a tool, a program or a worktree gave, if that is there."""
         run = self.run["run"]
         if not has_result(self.state, run, asked):
             return None
-        result: Result | None = self._once(
+        result: StepResult | None = self._once(
             f"{asked}.", lambda _: read_result(self.state, run, asked)
         )
         return result
@@ -140,7 +140,7 @@ class Answers:
                 return self._kept(name, asked)["output"]
         return self.whole(asked)
 
-    def _kept(self, name: str, asked: str) -> Result:
+    def _kept(self, name: str, asked: str) -> StepResult:
         """The result of a step that has ended."""
         result = self.result(asked)
         if result is None:

@@ -29,7 +29,7 @@ MAX_DEPTH = 5
 _DIGITS = "0123456789abcdefghjkmnpqrstvwxyz"
 
 
-class RunOptions(TypedDict, total=False):
+class BeginOptions(TypedDict, total=False):
     """How a run goes; what is missing is the default.
 
     Attributes:
@@ -61,7 +61,7 @@ def new_run_id(now_us: int) -> str:
     return f"r{moment}{''.join(secrets.choice(_DIGITS) for _ in range(4))}"
 
 
-def begin(state: State, plan: Plan, **options: Unpack[RunOptions]) -> str:
+def begin(state: State, plan: Plan, **options: Unpack[BeginOptions]) -> str:
     """Write a run of a plan, and return its id; `advance` starts it.
 
     Raises:
@@ -90,7 +90,7 @@ def begin_child(state: State, texts: Texts, *, node: str, child: str) -> None:
     depth = parent["depth"] + 1
     if depth > MAX_DEPTH:
         raise InvalidRequest(f"flows call each other more than {MAX_DEPTH} deep")
-    options: RunOptions = {
+    options: BeginOptions = {
         "params": texts.given(node),
         "settings": parent.get("settings", {}),
         "ask": parent["ask"],
@@ -104,7 +104,7 @@ def begin_child(state: State, texts: Texts, *, node: str, child: str) -> None:
     _write(state, run, {**plan, "flows": details["flows"]})
 
 
-def new_run(run_id: str, plan: Plan, options: RunOptions, *, now_ms: int) -> Run:
+def new_run(run_id: str, plan: Plan, options: BeginOptions, *, now_ms: int) -> Run:
     """A run that has not begun."""
     run: Run = {
         "schemaVersion": VERSION,

@@ -16,7 +16,7 @@ from bridge.flow.filling import as_text
 from bridge.validation import words
 from bridge.validation.aggregate import MAX_PATHS, validation_of
 from bridge.validation.answers import no_report, report_of
-from bridge.validation.build import Outcome
+from bridge.validation.build import BuildOutcome
 from bridge.validation.escalation import next_of
 from bridge.validation.names import ADVICE, BRIEF, LAST, OUTCOME, SAID, VERDICT
 from bridge.validation.report import Validation, Verdict
@@ -214,7 +214,7 @@ def _outcome(caller: Calling, _given: dict[str, Any]) -> Any:
     is_yes = has_agreed and _has_said_yes(run)
     is_approved = last.verdict is Verdict.APPROVED
     task = answers.output("task") if "task" in run["nodes"] else None
-    made = Outcome(
+    made = BuildOutcome(
         is_approved=is_approved or is_yes,
         approved_by="validators" if is_approved else "person" if is_yes else None,
         rounds=tuple(rounds),

@@ -16,7 +16,7 @@ from bridge.protocol.wording import one_line
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
-    from bridge.engine.draft import Draft
+    from bridge.engine.draft import RunDraft
     from bridge.engine.run import LinkedNode, Policy, Run
 
 _MAX_SHOWN = 60
@@ -28,20 +28,20 @@ BY: Mapping[str, str] = {
 }
 
 
-def pause(made: Draft) -> None:
+def pause(made: RunDraft) -> None:
     """Ask nobody any more; what was asked goes on."""
     _check(made, "running")
     made.halt("paused", "by its user")
 
 
-def cancel(made: Draft) -> None:
+def cancel(made: RunDraft) -> None:
     """End it; what was asked is cancelled. One that has failed is given up."""
     _check(made, *LIVE, "failed")
     made.halt("cancelled", "by its user")
 
 
 def resume(
-    made: Draft,
+    made: RunDraft,
     *,
     agents: int | None = None,
     tokens: int | None = None,
@@ -66,7 +66,7 @@ def resume(
     _go_on(made)
 
 
-def go_on(made: Draft, *, resumed: int) -> None:
+def go_on(made: RunDraft, *, resumed: int) -> None:
     """Go on in a called run whose caller was resumed."""
     run = made.run
     run["resumed"] = resumed
@@ -76,7 +76,7 @@ def go_on(made: Draft, *, resumed: int) -> None:
         _go_on(made)
 
 
-def _go_on(made: Draft) -> None:
+def _go_on(made: RunDraft) -> None:
     run = made.run
     made.goes_on = True
     run |= {"status": "running", "why": "", "out": []}
@@ -108,7 +108,7 @@ def _go_on(made: Draft) -> None:
     made.touch(made.nodes)
 
 
-def jump(made: Draft, node: str) -> None:
+def jump(made: RunDraft, node: str) -> None:
     """Go on from a node: what follows it starts anew, what only led to it is left."""
     if node not in made.nodes:
         raise InvalidRequest(f"run {made.run['run']} has no step {node!r}")
@@ -141,7 +141,7 @@ def unclear(text: str, node: str) -> UnclearAnswer:
 
 
 def say(
-    made: Draft,
+    made: RunDraft,
     node: str | None,
     text: str | None,
     *,
@@ -232,7 +232,7 @@ def takes_words(nodes: Mapping[str, LinkedNode], run: Run, name: str) -> bool:
     return "waits" in run["nodes"][name] or nodes[name].get("takes") == "words"
 
 
-def _check(made: Draft, *wanted: str) -> None:
+def _check(made: RunDraft, *wanted: str) -> None:
     run = made.run
     if run["status"] not in wanted:
         why = f" ({run['why']})" if run["why"] else ""

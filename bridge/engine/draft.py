@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from bridge.engine.run import Linked, Run
 
 
-class Draft:
+class RunDraft:
     """A run that is being changed; the one that it began with stays as it was."""
 
     def __init__(self, plan: Linked, run: Run) -> None:

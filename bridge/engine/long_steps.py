@@ -21,7 +21,7 @@ from bridge.store.lock import lock_in
 if TYPE_CHECKING:
     from io import FileIO
 
-    from bridge.engine.results import Result
+    from bridge.engine.results import StepResult
     from bridge.store.directory import Folder
     from bridge.store.location import Place
 
@@ -29,7 +29,7 @@ _SCRIPT = Path(__file__).parents[1] / "worker" / "background.py"
 # A look at a claim takes a moment, in which its holder-to-be may come.
 _CLAIM_S = 1.0
 _LOOK = os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
-CANCELLED: Final[Result] = {
+CANCELLED: Final[StepResult] = {
     "how": "error",
     "why": "the pipeline goes on without it",
     "output": None,

@@ -39,7 +39,7 @@ _CHANGED = (
 )
 
 
-class Mark(TypedDict):
+class RequestMark(TypedDict):
     """The file of a mark: the id of a request, and the digest of what it asks."""
 
     schemaVersion: int
@@ -64,7 +64,7 @@ def ask(state: State, run: Run, request: Request) -> str:
     """
     asked = request.request_id
     _make_room(state, asked)
-    mark: Mark = {
+    mark: RequestMark = {
         "schemaVersion": _VERSION,
         "asked": asked,
         "digest": request.digest,
@@ -109,7 +109,7 @@ def answer_to(state: State, run: str, response: Response) -> Response | None:
     )
 
 
-def _mark(state: State, run: str, asked: str) -> Mark | None:
+def _mark(state: State, run: str, asked: str) -> RequestMark | None:
     """The mark of a request, if the run has made one."""
     with (
         state[RUNS].folder(run, make=False) as above,
@@ -121,8 +121,8 @@ def _mark(state: State, run: str, asked: str) -> Mark | None:
             return None
     if data is None or not has_seal(data, state.key(), _KIND):
         return None
-    mark: Mark = orjson.loads(data)
+    mark: RequestMark = orjson.loads(data)
     file = f"{folder.path}/{asked}.json"
     refuse_newer(mark["schemaVersion"], _VERSION, file=file)
-    refuse_unknown(mark, (*Mark.__annotations__, "seal"), file=file)
+    refuse_unknown(mark, (*RequestMark.__annotations__, "seal"), file=file)
     return mark if mark["asked"] == asked else None

@@ -27,7 +27,7 @@ _VERSION = 1
 _KIND = "result"
 
 
-class Result(TypedDict):
+class StepResult(TypedDict):
     """How something ended, as a `Fact`, and what it gave."""
 
     how: Literal["ok", "failed", "error"]
@@ -35,7 +35,7 @@ class Result(TypedDict):
     output: Any
 
 
-class ResultRecord(Result):
+class ResultRecord(StepResult):
     """The file of a result: `asked` is the id of the step's attempt."""
 
     schemaVersion: int
@@ -53,7 +53,7 @@ def has_result(state: State, run: str, asked: str) -> bool:
 
 
 def put_result(
-    state: State, run: str, asked: str, result: Result, *, durable: bool = True
+    state: State, run: str, asked: str, result: StepResult, *, durable: bool = True
 ) -> bool:
     """Write a result, unless there is one; False if there is.
 
@@ -79,7 +79,7 @@ def put_result(
     return True
 
 
-def read_result(state: State, run: str, asked: str) -> Result | None:
+def read_result(state: State, run: str, asked: str) -> StepResult | None:
     """A result; None if there is none that we wrote."""
     with (
         state[RUNS].folder(run, make=False) as above,
@@ -88,7 +88,7 @@ def read_result(state: State, run: str, asked: str) -> Result | None:
         return _read(folder, asked, state.key())
 
 
-def _written(asked: str, result: Result, key: bytes) -> bytes:
+def _written(asked: str, result: StepResult, key: bytes) -> bytes:
     try:
         data = orjson.dumps({"schemaVersion": _VERSION, "asked": asked, **result})
     except TypeError as exc:
@@ -100,7 +100,7 @@ def _written(asked: str, result: Result, key: bytes) -> bytes:
     return with_seal(data, key, _KIND)
 
 
-def _read(folder: Folder, asked: str, key: bytes) -> Result | None:
+def _read(folder: Folder, asked: str, key: bytes) -> StepResult | None:
     try:
         data = folder.read(f"{asked}.json", 2 * MAX_BYTES)
     except NotAPlainFile:

@@ -46,7 +46,7 @@ _Sources = TypedDict("_Sources", {"in": list[str]})
 
 
 class LinkedNode(Step, _Sources):
-    """As `bridge.flow.plan.Node`; `to` are its targets, each with its condition."""
+    """As `bridge.flow.plan.PlanNode`; `to` are its targets, each with its condition."""
 
     to: list[tuple[str, Code | None]]
 
@@ -116,7 +116,7 @@ class Entry(TypedDict, total=False):
     questions: int
 
 
-class Said(TypedDict):
+class CheckpointReply(TypedDict):
     """What a person said at a checkpoint, when and where.
 
     Attributes:
@@ -193,7 +193,7 @@ class _Run(TypedDict):
     vars: dict[str, str]
     loops: dict[str, int]
     due: list[Command]
-    said: dict[str, Said]
+    said: dict[str, CheckpointReply]
     look: bool
     asked: int
     called: dict[str, int]

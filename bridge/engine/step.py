@@ -13,7 +13,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from bridge.engine.budgets import Used, spent
-from bridge.engine.draft import Draft
+from bridge.engine.draft import RunDraft
 from bridge.engine.facts import is_persons
 from bridge.engine.kinds import DONE_HERE, KINDS
 from bridge.engine.run_ids import OUT, node_of, request_id
@@ -57,7 +57,7 @@ def step(plan: Linked, run: Run, facts: Mapping[str, Fact], truth: Truth) -> Run
     return made.run
 
 
-class Step(Draft):
+class Step(RunDraft):
     """A run that is led on; `used` is what others have used of its budgets."""
 
     def __init__(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from bridge.engine import marks
 from bridge.engine.facts import why_failed
-from bridge.engine.results import Result, put_result
+from bridge.engine.results import StepResult, put_result
 from bridge.engine.run_ids import STARTED
 from bridge.errors import InvalidRequest
 from bridge.validation.names import BUILD_TOOLS
@@ -52,7 +52,7 @@ def call_tool(caller: CallingRun, asked: str, node: str) -> None:
     tool = caller.details["details"][node]["tool"]
     arguments = caller.answers.evaluated(tool["arguments"])
     name, is_durable = tool["name"], True
-    result: Result = {"how": "ok", "why": "", "output": arguments}
+    result: StepResult = {"how": "ok", "why": "", "output": arguments}
     if name == "fail":
         result = {"how": "error", "why": why_failed(arguments), "output": None}
     elif name in BUILD_TOOLS:

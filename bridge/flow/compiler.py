@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from bridge.flow.details import Detail, Part
-    from bridge.flow.plan import Code, Edge, Kind, Last, Node, Plan
+    from bridge.flow.plan import Code, Edge, Kind, Last, Plan, PlanNode
     from bridge.flow.subflows import FindFlow
     from bridge.flow.syntax_tree import Flow, Sequence, Step, Text
 
@@ -99,7 +99,7 @@ def _part(part: Any) -> Part:
 
 class _Compiler:
     def __init__(self, flow: Flow) -> None:
-        self.nodes: dict[str, Node] = {}
+        self.nodes: dict[str, PlanNode] = {}
         self.details: dict[str, Detail] = {}
         self.labels: dict[str, str] = {}
         named = labels_of(walk(flow.body)).items()

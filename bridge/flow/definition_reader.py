@@ -7,7 +7,7 @@ field       NAME `:` text
 
 from __future__ import annotations
 
-from bridge.flow.syntax_tree import Definition, Text
+from bridge.flow.syntax_tree import FlowAgent, Text
 from bridge.flow.token_reader import TokenReader
 
 _FIELDS = ("base", "prompt", "model")
@@ -17,7 +17,7 @@ _REQUIRED = ("base", "prompt")
 class DefinitionReader(TokenReader):
     """Reads the agents and the texts that a flow gives a name."""
 
-    definitions: dict[str, Definition]
+    definitions: dict[str, FlowAgent]
 
     def block(self) -> None:
         """`@define-agents { … }`, as public files have it."""
@@ -48,7 +48,7 @@ class DefinitionReader(TokenReader):
             self.problems.add(token.at, f"${name} needs a {' and a '.join(missing)}")
         base, model = (self._word(token.at, key, fields) for key in ("base", "model"))
         prompt = fields.get("prompt", ())
-        self.definitions[name] = Definition(name, base or "", prompt, model, token.at)
+        self.definitions[name] = FlowAgent(name, base or "", prompt, model, token.at)
         self.take(",")
 
     def _word(self, at: int, key: str, fields: dict[str, Text]) -> str | None:

@@ -14,7 +14,7 @@ Template = Any
 
 
 @final
-class Reference(TypedDict):
+class PlanReference(TypedDict):
     """A variable, and the field of it that is wanted."""
 
     var: str
@@ -22,14 +22,14 @@ class Reference(TypedDict):
 
 
 @final
-class Parameter(TypedDict):
+class PlanParameter(TypedDict):
     """A parameter of the flow, and what it is where nobody gives it."""
 
     param: str
     default: str | None
 
 
-Part = str | Reference | Parameter
+Part = str | PlanReference | PlanParameter
 
 
 class AgentCall(TypedDict, total=False):
@@ -60,7 +60,7 @@ class AgentCall(TypedDict, total=False):
     schema: Template
 
 
-class ToolCall(TypedDict):
+class PlannedToolCall(TypedDict):
     """A tool of `bridge.tasks.tool_table`; `arguments` is a mapping."""
 
     name: str
@@ -199,7 +199,7 @@ class Detail(TypedDict, total=False):
     condition: str
     label: str
     call: AgentCall
-    tool: ToolCall
+    tool: PlannedToolCall
     exec: ExecCall
     worktree: WorktreeCall
     change: ChangeCall

@@ -135,7 +135,7 @@ Step = TypedDict(
 _Edges = TypedDict("_Edges", {"in": list[Edge]})
 
 
-class Node(Step, _Edges):
+class PlanNode(Step, _Edges):
     """A node: what it is, and the edges that lead to it."""
 
 
@@ -158,7 +158,7 @@ class Plan(TypedDict):
         name: the flow's, or empty.
         source: SHA-256 of the text that it was compiled from.
         nodes: by id, in written order.
-        out: sources and conditions, as in `Node`: the flow's last steps, its answer.
+        out: sources and conditions, as in `PlanNode`: the last steps, its answer.
         params: what a parameter is that nobody gives; null if it has to be given.
         agents: the temporary agents.
         details: of the nodes.
@@ -172,7 +172,7 @@ class Plan(TypedDict):
     schemaVersion: int
     name: str
     source: str
-    nodes: dict[str, Node]
+    nodes: dict[str, PlanNode]
     out: list[Edge]
     params: dict[str, str | None]
     agents: dict[str, TemporaryAgent]

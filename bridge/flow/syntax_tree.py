@@ -45,7 +45,7 @@ Text = tuple[str | Reference | Parameter, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Definition:
+class FlowAgent:
     """`$name := {base: "…", prompt: "…", model: "…"}`: an agent of this flow alone."""
 
     name: str
@@ -158,7 +158,7 @@ class Flow:
     """A whole file: what its frontmatter says, its agents, and what they do."""
 
     body: Sequence
-    definitions: tuple[Definition, ...] = ()
+    definitions: tuple[FlowAgent, ...] = ()
     head: Head = Head()
     # What it was read from: offsets count in it.
     source: str = field(default="", compare=False, repr=False)

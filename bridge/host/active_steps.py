@@ -39,7 +39,7 @@ from bridge.protocol.ids import RequestId
 from bridge.store import step_states
 from bridge.store.variables import Holder
 from bridge.workflows import progress
-from bridge.workflows.progress import Progress
+from bridge.workflows.progress import WorkflowProgress
 
 if TYPE_CHECKING:
     from bridge.policy.step_record import StepRecord
@@ -213,7 +213,7 @@ class _Event:
             return self.noted(output, found.problems)
         return self.noted(self.told(output, found), found.problems)
 
-    def told(self, output: HookOutput, found: Progress) -> HookOutput:
+    def told(self, output: HookOutput, found: WorkflowProgress) -> HookOutput:
         """Say what the model has not been told, and note that once it is printed."""
         if not found.messages:
             return output
@@ -221,7 +221,7 @@ class _Event:
         output = with_context(output, self.hook.event.name, text)
         return self.noted_as_told(output, found)
 
-    def noted_as_told(self, output: HookOutput, found: Progress) -> HookOutput:
+    def noted_as_told(self, output: HookOutput, found: WorkflowProgress) -> HookOutput:
         holder = conversation_of(self.hook, self.run).holder
         return output.once_printed(partial(_note_told, holder, found.rev))
 
@@ -268,7 +268,7 @@ class _Event:
         said = self.premature()
         return None if said is None else refuse(said)
 
-    def overdue(self) -> Progress | None:
+    def overdue(self) -> WorkflowProgress | None:
         """Go on after the events whose deeds had to wait."""
         with suppress(BridgeError, OSError):
             conversation = conversation_of(self.hook, self.run)
@@ -295,11 +295,13 @@ class _Event:
         return self.told(output, found)
 
 
-def _standing(record: StepRecord) -> Progress:
-    return Progress(record, tuple(text for _rev, text in record.get("untold", ())))
+def _standing(record: StepRecord) -> WorkflowProgress:
+    return WorkflowProgress(
+        record, tuple(text for _rev, text in record.get("untold", ()))
+    )
 
 
-def _words(found: Progress) -> str:
+def _words(found: WorkflowProgress) -> str:
     return "\n\n".join(found.messages)
 
 

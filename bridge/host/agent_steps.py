@@ -37,7 +37,7 @@ _MOVES = frozenset({"PostToolUse", "PostToolUseFailure"})
 _LOST = "hostbridge: this agent must follow a workflow that cannot be read: {why}"
 
 
-class Said(NamedTuple):
+class StepAnswer(NamedTuple):
     """What a step says about an event.
 
     `block` is why it is refused, `context` what the agent is told beside it; `told` is
@@ -79,7 +79,7 @@ class AgentSteps(NamedTuple):
             progress.told(store, here.holder, found.rev)
             return "\n\n".join(found.messages)
 
-    def ask(self, event: str, raw: Json, *, inside: str) -> Said:
+    def ask(self, event: str, raw: Json, *, inside: str) -> StepAnswer:
         """What the step says about an event, done.
 
         `inside` is the agent that this one has started, if it happens in that one.
@@ -89,40 +89,40 @@ class AgentSteps(NamedTuple):
             record = step_states.find(self.store, Holder.agent(self.request_id))
         except (BridgeError, OSError) as error:
             why = _LOST.format(why=error)
-            return Said(block=why) if event == "PreToolUse" else Said()
+            return StepAnswer(block=why) if event == "PreToolUse" else StepAnswer()
         if record is None:
-            return Said()
+            return StepAnswer()
         if event == "PreToolUse":
             refused = step_workflow.refusal(record, bound.fields, bound.whose, shell)
             said = step_workflow.warnings(record, bound.fields, bound.whose, shell)
-            return Said(refused, "\n".join(said))
+            return StepAnswer(refused, "\n".join(said))
         if inside:
-            return Said()
+            return StepAnswer()
         if event == "SessionStart":
-            return Said(context=introduction(record))
+            return StepAnswer(context=introduction(record))
         try:
             with self.store.open() as store:
                 return self._moved(store, event, raw)
         except (BridgeError, OSError) as error:
-            return Said(notes=(f"the workflow does not go on: {error}",))
+            return StepAnswer(notes=(f"the workflow does not go on: {error}",))
 
-    def _moved(self, store: Store, event: str, raw: Json) -> Said:
+    def _moved(self, store: Store, event: str, raw: Json) -> StepAnswer:
         here = self._conversation(store, raw)
         is_end = event == "SubagentStop"
         if event not in _MOVES and not is_end:
-            return Said()
+            return StepAnswer()
         found = progress.advance(store, here, None if is_end else raw)
         if is_end and not (found and found.moved):
-            return Said(block=progress.stop(store, here, raw))
+            return StepAnswer(block=progress.stop(store, here, raw))
         if found is None:
-            return Said()
+            return StepAnswer()
 
         def told() -> None:
             with suppress(BridgeError, OSError), self.store.open() as again:
                 progress.told(again, here.holder, found.rev)
 
         words = "\n\n".join(found.messages)
-        return Said(
+        return StepAnswer(
             block=words if is_end else None,
             context="" if is_end else words,
             notes=found.problems,

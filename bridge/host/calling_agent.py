@@ -40,7 +40,7 @@ class CallingAgent(NamedTuple):
     is_sure: bool = True
 
 
-class Asking(NamedTuple):
+class RequestOrigin(NamedTuple):
     """On whose behalf a request is made.
 
     `parent` is the request whose agent asks, `depth` how many agents stand above the
@@ -60,18 +60,20 @@ class Asking(NamedTuple):
 
 def asking_process(
     store: Store, settings: Settings, above: Environments | None = None
-) -> Asking:
+) -> RequestOrigin:
     """On whose behalf this process asks: an agent's that runs it, or its user's."""
     caller = find_caller(store, settings, above)
     variables = inherited_variables(store, settings.host_pid, caller)
     if caller is None:
-        return Asking(variables=variables)
+        return RequestOrigin(variables=variables)
     if caller.store is not None:
-        return Asking(caller.request_id, caller.depth + 1, variables, is_seen=True)
+        return RequestOrigin(
+            caller.request_id, caller.depth + 1, variables, is_seen=True
+        )
     found = store.find(RequestId(caller.request_id))
     served_on = found.request.served_on if found and found.request else None
     route = next((own for own in OWN if own == served_on), None)
-    return Asking(caller.request_id, caller.depth + 1, variables, route=route)
+    return RequestOrigin(caller.request_id, caller.depth + 1, variables, route=route)
 
 
 def find_caller(

@@ -17,7 +17,7 @@ from bridge.host.offers import look_soon
 from bridge.host.run_ends import fail, keep_late, note_idle, publish, serves, together
 from bridge.protocol.contract import prompt_digest, prompt_for
 from bridge.protocol.ids import RequestId
-from bridge.protocol.judge import Verdict
+from bridge.protocol.judge import Judgement
 from bridge.protocol.question import Asked, blocked_by
 from bridge.protocol.request import Request
 from bridge.store import subagent_runs
@@ -140,7 +140,7 @@ def _ask(
     found = hook.store.find_unfinished(RequestId(run.request_id))
     if found is not None and run_of(hook.store.place, run.request_id):
         # A run asks its person, as for any agent that is blocked by a question.
-        verdict = Verdict(blocked_by(question), "agent_blocked", question.words)
+        verdict = Judgement(blocked_by(question), "agent_blocked", question.words)
         publish(hook, run, found, words, verdict, source)
         return None
     request = asking.write_down(hook, run, question, is_over=is_over)
@@ -196,7 +196,7 @@ def take_last_words(
 
 
 def _correct(
-    hook: HookContext, run: AgentRun, words: str, verdict: Verdict, source: str
+    hook: HookContext, run: AgentRun, words: str, verdict: Judgement, source: str
 ) -> str | None:
     code = str(verdict.code)
     hook.store.keep_evidence(

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from bridge.store.sessions import Session
     from bridge.store.store import Store
     from bridge.store.subagent_runs import AgentRun
-    from bridge.workflows.progress import Progress
+    from bridge.workflows.progress import WorkflowProgress
 
     Json = dict[str, Any]
 
@@ -90,7 +90,7 @@ def conversation_in(
     return conversation_of(hook, run)
 
 
-def begin_agents(hook: HookContext, run: AgentRun) -> Progress | None:
+def begin_agents(hook: HookContext, run: AgentRun) -> WorkflowProgress | None:
     """Begin the workflow of an agent of ours, in its own conversation.
 
     None if its request has ended, or has none.
@@ -108,7 +108,7 @@ def begin_agents(hook: HookContext, run: AgentRun) -> Progress | None:
 
 def begin_for(
     store: Store, settings: Settings, conversation: Conversation, request: Request
-) -> Progress | None:
+) -> WorkflowProgress | None:
     """Begin what the agent of a request works through; None for nothing.
 
     Raises:

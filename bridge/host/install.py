@@ -48,7 +48,7 @@ class Target:
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class SettingsChange:
     """The change of one settings file. None stands for a file that does not exist.
 
     Attributes:
@@ -145,7 +145,7 @@ class Installer:
             if settings_edit.ours(replaced_file.load(file) or "", str(file))
         ]
 
-    def plan_install(self, target: Target, hooks: Path, python: str) -> Change:
+    def plan_install(self, target: Target, hooks: Path, python: str) -> SettingsChange:
         """What an install would change."""
         form = form_of(target.kind, hooks, python)
         name = str(target.file)
@@ -158,26 +158,28 @@ class Installer:
             else:
                 original = before and settings_edit.take_out(before, name)
             if _same(found, settings_edit.wanted(form)):
-                return Change(target, before, before, original)
+                return SettingsChange(target, before, before, original)
             after = settings_edit.add(original or "", form, name)
-        return Change(target, before, after, original)
+        return SettingsChange(target, before, after, original)
 
-    def plan_uninstall(self, target: Target) -> Change:
+    def plan_uninstall(self, target: Target) -> SettingsChange:
         """What an uninstall would change."""
         record = self._records.find(target.file)
         with _nothing_changed():
             before = replaced_file.load(target.file)
             if before is None:
-                return Change(target, None, None, None)
+                return SettingsChange(target, None, None, None)
             if record is not None and record.wrote(before):
-                return Change(target, before, record.original, record.original)
+                return SettingsChange(target, before, record.original, record.original)
             after: str | None = settings_edit.take_out(before, str(target.file))
         is_bare = after != before and (after or "").strip() == "{}"
         if is_bare and record is not None and record.original is None:
             after = None
-        return Change(target, before, after, after)
+        return SettingsChange(target, before, after, after)
 
-    def install(self, change: Change, hooks: Path, python: str) -> Excluded | None:
+    def install(
+        self, change: SettingsChange, hooks: Path, python: str
+    ) -> Excluded | None:
         """Carry out the result of `plan_install`.
 
         Returns what has git ignore our own file, if that was our doing.
@@ -217,7 +219,7 @@ class Installer:
             return excludes.exclude(self._project, name)
         return None
 
-    def uninstall(self, change: Change) -> list[str]:
+    def uninstall(self, change: SettingsChange) -> list[str]:
         """Carry out the result of `plan_uninstall`.
 
         Returns the sessions that are open and have no hooks of ours any more.

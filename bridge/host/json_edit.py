@@ -1,7 +1,7 @@
 """Edit JSON as text: everything else keeps its bytes, spaces and order.
 
-Pure. A `Node` is a value with its place in the text; `insert` and `remove` return new
-text, which is parsed again for the next edit.
+Pure. A `JsonNode` is a value with its place in the text; `insert` and `remove` return
+new text, which is parsed again for the next edit.
 """
 
 from __future__ import annotations
@@ -18,29 +18,29 @@ MAX_DEPTH = 100
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class JsonPart:
     """One member of an object, or one item of a list: `key` is None."""
 
     key: str | None
     start: int
-    node: Node
+    node: JsonNode
 
 
 @dataclass(frozen=True, slots=True)
-class Node:
+class JsonNode:
     """A value and where it stands: `text[start:end]`."""
 
     value: Any
     start: int
     end: int
-    parts: tuple[Part, ...] = ()
+    parts: tuple[JsonPart, ...] = ()
 
-    def find(self, key: str) -> Part | None:
+    def find(self, key: str) -> JsonPart | None:
         """The member `key`; of several the last, which is the one that counts."""
         return next((p for p in reversed(self.parts) if p.key == key), None)
 
 
-def parse(text: str) -> Node:
+def parse(text: str) -> JsonNode:
     """Parse one JSON document.
 
     Raises:
@@ -53,7 +53,7 @@ def parse(text: str) -> Node:
     return node
 
 
-def insert(text: str, node: Node, value: Any, key: str | None = None) -> str:
+def insert(text: str, node: JsonNode, value: Any, key: str | None = None) -> str:
     """Add `value` as the last part of the object or list `node`.
 
     It is laid out like its neighbours: on its own lines, or on theirs.
@@ -76,7 +76,7 @@ def insert(text: str, node: Node, value: Any, key: str | None = None) -> str:
     return text[:end] + new.replace("\n", newline) + text[end:]
 
 
-def remove(text: str, node: Node, part: Part) -> str:
+def remove(text: str, node: JsonNode, part: JsonPart) -> str:
     """Remove one part of `node`, with its comma."""
     at = node.parts.index(part)
     if len(node.parts) == 1:
@@ -109,7 +109,7 @@ def _skip(text: str, at: int) -> int:
     return found.end() if found else at
 
 
-def _value(text: str, at: int, depth: int) -> Node:
+def _value(text: str, at: int, depth: int) -> JsonNode:
     if depth > MAX_DEPTH:
         raise JSONDecodeError(f"nested more than {MAX_DEPTH} levels deep", text, at)
     close = {"{": "}", "[": "]"}.get(text[at : at + 1])
@@ -121,12 +121,12 @@ def _value(text: str, at: int, depth: int) -> Node:
         raise
     except ValueError as exc:  # a number of thousands of digits
         raise JSONDecodeError(str(exc), text, at) from None
-    return Node(value, at, end)
+    return JsonNode(value, at, end)
 
 
-def _container(text: str, start: int, depth: int, close: str) -> Node:
+def _container(text: str, start: int, depth: int, close: str) -> JsonNode:
     """Grammar: "{" [ member { "," member } ] "}"; a list is the same without keys."""
-    parts: list[Part] = []
+    parts: list[JsonPart] = []
     at = _skip(text, start + 1)
     while text[at : at + 1] != close or parts:
         first = at
@@ -134,7 +134,7 @@ def _container(text: str, start: int, depth: int, close: str) -> Node:
         if close == "}":
             key, at = _key(text, at)
         node = _value(text, at, depth + 1)
-        parts.append(Part(key, first, node))
+        parts.append(JsonPart(key, first, node))
         at = _skip(text, node.end)
         if text[at : at + 1] == close:
             break
@@ -144,7 +144,7 @@ def _container(text: str, start: int, depth: int, close: str) -> Node:
     value: Any = [part.node.value for part in parts]
     if close == "}":
         value = {part.key: part.node.value for part in parts}
-    return Node(value, start, at + 1, tuple(parts))
+    return JsonNode(value, start, at + 1, tuple(parts))
 
 
 def _key(text: str, at: int) -> tuple[str, int]:

@@ -13,7 +13,7 @@ from bridge.host.context import HookContext
 from bridge.process.time_limit import TooSlow, within
 from bridge.protocol.contract import prompt_for
 from bridge.protocol.ids import RequestId
-from bridge.protocol.judge import Verdict, judge
+from bridge.protocol.judge import Judgement, judge
 from bridge.protocol.question import KEY
 from bridge.protocol.request import Request
 from bridge.store import tool_calls
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 JUDGE_S = 8
 
 
-def judged(hook: HookContext, run: AgentRun, request: Request, words: str) -> Verdict:
+def judged(hook: HookContext, run: AgentRun, request: Request, words: str) -> Judgement:
     """Judge the answer; one that cannot be checked in time is invalid."""
     if request.answer_schema is not None or (request.may_ask and KEY in words):
         # Before the time limit: an interrupted import leaves half a module.
@@ -46,7 +46,7 @@ def judged(hook: HookContext, run: AgentRun, request: Request, words: str) -> Ve
                 must_verify=run.require_verified_evidence,
             )
     except TooSlow:
-        return Verdict(
+        return Judgement(
             code="schema_mismatch",
             complaint="the answer could not be checked against its schema within "
             f"{JUDGE_S} s",

@@ -16,7 +16,7 @@ from bridge.host.offers import end_try, look_soon
 from bridge.protocol.claim import Claim
 from bridge.protocol.failure_codes import FailureCode, explain
 from bridge.protocol.ids import RequestId
-from bridge.protocol.judge import Verdict
+from bridge.protocol.judge import Judgement
 from bridge.protocol.names import MODEL_NAMES
 from bridge.protocol.question import asks_words
 from bridge.protocol.request import Request
@@ -33,7 +33,7 @@ def publish(
     run: AgentRun,
     request: Request,
     words: str,
-    verdict: Verdict,
+    verdict: Judgement,
     source: str,
 ) -> None:
     """Publish the words of an agent as its answer, with what is wrong with them."""

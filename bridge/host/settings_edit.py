@@ -9,7 +9,7 @@ from typing import Any
 
 from bridge.errors import BridgeError
 from bridge.host.hook_table import Form, entries, kind_of
-from bridge.host.json_edit import Node, Part, insert, parse, remove
+from bridge.host.json_edit import JsonNode, JsonPart, insert, parse, remove
 
 EMPTY = "{}\n"
 _NAMES = {dict: "an object", list: "a list", str: "a string", bool: "true or false"}
@@ -21,7 +21,7 @@ class SettingsUnreadable(BridgeError):
     code = "settings_unreadable"
 
 
-def read(text: str, name: str) -> Node:
+def read(text: str, name: str) -> JsonNode:
     """Parse settings; `name` is the file's, for the message.
 
     Raises:
@@ -103,7 +103,7 @@ def _take_one(text: str, name: str) -> str | None:
     return None
 
 
-def _cut(text: str, trail: list[tuple[Node, Part]], group: Part) -> str:
+def _cut(text: str, trail: list[tuple[JsonNode, JsonPart]], group: JsonPart) -> str:
     """Remove the outermost part on the trail that would be left empty."""
     whole, part = trail[-1]
     for outer, holder in reversed(trail[:-1]):
@@ -139,9 +139,9 @@ def _flat(hooks: dict[str, Any]) -> list[dict[str, Any]]:
     ]
 
 
-def _must_be(root: Node) -> list[tuple[Node, str, type]]:
+def _must_be(root: JsonNode) -> list[tuple[JsonNode, str, type]]:
     """The existing parts that must be objects or lists."""
-    musts: list[tuple[Node, str, type]] = [(root, "the whole file", dict)]
+    musts: list[tuple[JsonNode, str, type]] = [(root, "the whole file", dict)]
     hooks = root.find("hooks")
     if hooks is None:
         return musts

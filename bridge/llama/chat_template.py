@@ -34,12 +34,12 @@ PLAIN_TEMPLATE = (
 )
 
 
-class TemplateFailed(Exception):
+class ChatTemplateFailed(Exception):
     """The model's chat template cannot write this conversation."""
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
+class PromptPiece:
     """A part of the prompt, in order.
 
     Attributes:
@@ -54,7 +54,7 @@ class Piece:
 
 def pieces_of(
     messages: Sequence[Message], template: str | None, *, bos: str = "", eos: str = ""
-) -> list[Piece]:
+) -> list[PromptPiece]:
     """Write a conversation up to where the model continues.
 
     Without a template a plain one is used. If the template takes no system message, the
@@ -70,28 +70,28 @@ def pieces_of(
         for number, message in enumerate(messages)
     ]
 
-    def render() -> list[Piece]:
+    def render() -> list[PromptPiece]:
         environment = _environment()
         try:
             whole = environment.from_string(template or PLAIN_TEMPLATE).render(
                 messages=shown, add_generation_prompt=True, bos_token=bos, eos_token=eos
             )
         except (jinja2.TemplateError, TypeError, ValueError, ArithmeticError) as exc:
-            raise TemplateFailed(f"the model's chat template: {exc}") from None
+            raise ChatTemplateFailed(f"the model's chat template: {exc}") from None
         parts = re.split(f"content{nonce}n([0-9]+)e", whole)
         numbers = [int(number) for number in parts[1::2]]
         if numbers != list(range(len(messages))):
-            raise TemplateFailed(
+            raise ChatTemplateFailed(
                 "the model's chat template leaves out or moves a message"
             )
-        pieces = [Piece(parts[0])]
+        pieces = [PromptPiece(parts[0])]
         for number, text in zip(numbers, parts[2::2], strict=True):
-            pieces += [Piece(contents[number], number), Piece(text)]
+            pieces += [PromptPiece(contents[number], number), PromptPiece(text)]
         return [piece for piece in pieces if piece.text]
 
     try:
         return render()
-    except TemplateFailed:
+    except ChatTemplateFailed:
         if [message.role for message in messages[:2]] != ["system", "user"]:
             raise
         system, user = shown[:2]

@@ -6,7 +6,7 @@ import weakref
 from dataclasses import asdict
 from typing import Any, Self
 
-from bridge.agent_loop.chat_model import ChatRequest, ModelFailed, Reply
+from bridge.agent_loop.chat_model import ChatRequest, ModelFailed, ModelReply
 from bridge.config import Settings
 from bridge.errors import reason_of
 from bridge.llama.load_options import load_order
@@ -62,7 +62,7 @@ class LlamaModel:
         """The pid of its process; None if that is gone."""
         return self._process.pid
 
-    def reply(self, request: ChatRequest) -> Reply:
+    def reply(self, request: ChatRequest) -> ModelReply:
         """Continue a conversation, as `ChatModel.reply`.
 
         After a code of `_FATAL` the process is gone, and every further call fails in
@@ -97,7 +97,7 @@ class LlamaModel:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def _exchange(self, request: ChatRequest) -> Reply:
+    def _exchange(self, request: ChatRequest) -> ModelReply:
         order = {
             "do": "reply",
             "messages": [asdict(message) for message in request.messages],
@@ -115,7 +115,7 @@ class LlamaModel:
             elif answer["is"] == "failed":
                 raise ModelFailed(answer["code"], answer["message"])
             elif answer["is"] == "reply":
-                return Reply(**answer["reply"])
+                return ModelReply(**answer["reply"])
         raise AssertionError("an exchange ends with a reply or an error")
 
     def _end(self, failed: ModelFailed) -> ModelFailed:

@@ -32,7 +32,7 @@ from bridge.llama import out_of_memory
 from bridge.llama.gguf import NotAModel, read_header
 
 if TYPE_CHECKING:
-    from bridge.llama.reply import Replier
+    from bridge.llama.reply import ModelReplier
 
 _PR_SET_PDEATHSIG = 1
 
@@ -60,7 +60,7 @@ def main() -> None:
             _say_why(out, exc)
 
 
-def _load(order: dict[str, Any]) -> Replier:
+def _load(order: dict[str, Any]) -> ModelReplier:
     path, limit = order["path"], order["memoryBytes"]
     note = f"; its memory is limited to {limit >> 20} MiB" if limit else ""
     try:
@@ -81,7 +81,7 @@ def _load(order: dict[str, Any]) -> Replier:
         raise ModelFailed("model_unavailable", f"{path}: {what}: {why}{note}") from None
 
 
-def _replier(order: dict[str, Any]) -> Replier:
+def _replier(order: dict[str, Any]) -> ModelReplier:
     """Load the model and, at the same time, everything else."""
     from bridge.llama.runtime import Llama, build
 
@@ -93,13 +93,13 @@ def _replier(order: dict[str, Any]) -> Replier:
         loading = pool.submit(Llama, path, context=order["context"])
         preparing = pool.submit(lambda: loading.result().prepare())
         from bridge.llama.prompt_cache import PromptCache, model_key
-        from bridge.llama.reply import Replier
+        from bridge.llama.reply import ModelReplier
 
         if kept is not None:
             # The layout of the state may depend on the context length.
             key = model_key(Path(order["path"]), f"{build()} {order['context']}")
             cache = PromptCache(Path(kept["folder"]), key, kept["maxBytes"])
-        replier = Replier(loading.result(), template, cache)
+        replier = ModelReplier(loading.result(), template, cache)
         preparing.result()
         return replier
 

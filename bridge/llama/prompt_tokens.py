@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from bridge.llama.chat_template import Piece
+    from bridge.llama.chat_template import PromptPiece
     from bridge.llama.runtime import Vocabulary
 
 
@@ -26,7 +26,7 @@ class Prompt:
 
 
 def prompt_of(
-    pieces: Sequence[Piece], vocabulary: Vocabulary, *, prefix: int
+    pieces: Sequence[PromptPiece], vocabulary: Vocabulary, *, prefix: int
 ) -> Prompt:
     """Tokenize a conversation; `prefix` of its messages are shared.
 

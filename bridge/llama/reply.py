@@ -12,8 +12,8 @@ from concurrent.futures import ThreadPoolExecutor
 from itertools import takewhile
 from typing import TYPE_CHECKING, Any
 
-from bridge.agent_loop.chat_model import Message, ModelFailed, Reply
-from bridge.llama.chat_template import TemplateFailed, pieces_of
+from bridge.agent_loop.chat_model import Message, ModelFailed, ModelReply
+from bridge.llama.chat_template import ChatTemplateFailed, pieces_of
 from bridge.llama.decode import GrammarFailed, Sampler, decode
 from bridge.llama.prompt_cache import LEAST_TOKENS, PromptCache
 from bridge.llama.prompt_tokens import Prompt, prompt_of
@@ -28,7 +28,7 @@ LEAST_ROOM = 64
 _REPORT_EVERY_S = 0.1
 
 
-class Replier:
+class ModelReplier:
     """A loaded model that replies, one conversation after the other.
 
     Args:
@@ -52,7 +52,7 @@ class Replier:
 
     def reply(
         self, order: dict[str, Any], on_tokens: Callable[[int, float], None]
-    ) -> Reply:
+    ) -> ModelReply:
         """Reply to one order of `bridge.llama.local_model`.
 
         Raises:
@@ -63,7 +63,7 @@ class Replier:
         matching = self._pool.submit(self._matcher, order["shape"])
         try:
             prompt = self._prompt(order)
-        except TemplateFailed as exc:
+        except ChatTemplateFailed as exc:
             raise ModelFailed("model_unavailable", str(exc)) from None
         room = self._room(prompt, order["maxTokens"])
         cached = self._read(prompt)
@@ -92,7 +92,7 @@ class Replier:
                 f"the reply was cut after {len(decoded.tokens)} tokens, before it was "
                 f"whole; it began: {text[:200]}",
             )
-        return Reply(
+        return ModelReply(
             text,
             prompt_tokens=len(prompt.tokens),
             cached_tokens=cached,

@@ -15,7 +15,7 @@ from typing import Any
 from bridge.api.project import Project
 from bridge.api.variables import Variables, check_given
 from bridge.errors import BridgeError, InvalidRequest
-from bridge.host.calling_agent import Asking, asking_process, find_caller
+from bridge.host.calling_agent import RequestOrigin, asking_process, find_caller
 from bridge.host.handover import can_start
 from bridge.protocol.wording import one_line
 from bridge.store.callers import SessionAgent, caller_of
@@ -42,7 +42,7 @@ class Caller:
     of ours. `can_start` says whether it has the tool Agent.
     """
 
-    asking: Asking
+    asking: RequestOrigin
     session: Session | None = None
     agent_id: str = ""
     run: AgentRun | None = None
@@ -96,14 +96,14 @@ def _in_session(project: Project, seen: SessionAgent) -> Caller:
         )
     known = values_of(store, Holder.session(session.session_id))
     if not seen.agent.agent_id:
-        return Caller(Asking(variables=known), session, can_start=True)
+        return Caller(RequestOrigin(variables=known), session, can_start=True)
     run = find_agent(store, seen.agent.agent_id)
     if run is None:
         # The user's own: it has the variables of its session, and one level above it.
-        asking = Asking(depth=1, variables=known)
+        asking = RequestOrigin(depth=1, variables=known)
     else:
         known = variables_of(store, run)
-        asking = Asking(run.request_id, run.depth + 1, known, is_seen=True)
+        asking = RequestOrigin(run.request_id, run.depth + 1, known, is_seen=True)
     able = can_start(seen.agent.agent_type, run, asking.depth)
     return Caller(asking, session, seen.agent.agent_id, run, can_start=able)
 

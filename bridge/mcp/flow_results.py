@@ -31,7 +31,7 @@ class Checkpoint(BaseModel):
     answer_with: str = Field(description="What the person types in a terminal.")
 
 
-class Flow(BaseModel):
+class FlowRun(BaseModel):
     """A run of a flow, and what it came to once it has ended."""
 
     run: str
@@ -50,7 +50,9 @@ class Flow(BaseModel):
     duration_s: float
 
 
-def flow_of(done: FlowResult, waits: list[Checkpoint], then: str | None = None) -> Flow:
+def flow_of(
+    done: FlowResult, waits: list[Checkpoint], then: str | None = None
+) -> FlowRun:
     """A run as a tool returns it; `then` is what its caller must do."""
     has_ended = done.status not in LIVE
     steps = done.steps
@@ -62,7 +64,7 @@ def flow_of(done: FlowResult, waits: list[Checkpoint], then: str | None = None) 
         answers, variables = [], dict.fromkeys(variables)
         text = f"{text[:MAX_TEXT_CHARS]}…"
         then = then or f"The answers are long: read those of `steps`, as {uri_of('ID')}"
-    return Flow(
+    return FlowRun(
         run=done.run,
         flow=done.name,
         status=done.status,
@@ -90,14 +92,14 @@ def flow_of(done: FlowResult, waits: list[Checkpoint], then: str | None = None) 
     )
 
 
-def result_of(flow: Flow) -> CallToolResult:
+def result_of(flow: FlowRun) -> CallToolResult:
     """A run as a result of a tool; one that did not complete is an error."""
     result = tool_result(flow, _text_of(flow))
     result.is_error = flow.status in ("failed", "cancelled")
     return result
 
 
-def _text_of(flow: Flow) -> str:
+def _text_of(flow: FlowRun) -> str:
     ended = f": {flow.why}" if flow.why else ""
     lines = [f"{flow.flow or 'a flow'} ({flow.run}): {flow.status}{ended}"]
     lines += [

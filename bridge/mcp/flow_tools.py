@@ -27,7 +27,7 @@ from bridge.errors import InvalidRequest
 from bridge.flow.library import SUFFIX
 from bridge.host.request_tokens import instruction
 from bridge.mcp.caller import Caller
-from bridge.mcp.flow_results import Checkpoint, Flow, flow_of, result_of
+from bridge.mcp.flow_results import Checkpoint, FlowRun, flow_of, result_of
 from bridge.mcp.serving import Serving
 from bridge.mcp.starting import HEADLESS, next_step
 from bridge.mcp.tools import WAIT_S, Call, Tools
@@ -76,7 +76,7 @@ class FlowTools(Tools):
             bool,
             Field(description="false: return at once; wait_for_flow gets the result."),
         ] = True,
-    ) -> Annotated[CallToolResult, Flow]:
+    ) -> Annotated[CallToolResult, FlowRun]:
         """Run a flow: agents one after the other (->) or side by side (||).
 
         For example: Explore:"Find the tests of {{what}}":found -> Plan:"Plan: {found}".
@@ -101,7 +101,7 @@ class FlowTools(Tools):
         timeout_s: Annotated[
             float, Field(description="How long to wait, in seconds.", ge=0, le=86_400)
         ] = WAIT_S,
-    ) -> Annotated[CallToolResult, Flow]:
+    ) -> Annotated[CallToolResult, FlowRun]:
         """See how far a run is, or wait for its end.
 
         Returns earlier if it waits for a person, or for you: then do what `next` says.
@@ -117,7 +117,7 @@ class FlowTools(Tools):
         pause: Annotated[  # noqa: FBT002 - a tool's arguments have names
             bool, Field(description="true: what was asked goes on; nothing more is.")
         ] = False,
-    ) -> Annotated[CallToolResult, Flow]:
+    ) -> Annotated[CallToolResult, FlowRun]:
         """End a run, and cancel what it has asked; only its user goes on with it."""
         bridge, _ = self._open(ctx)
         act = by_hand.pause if pause else by_hand.cancel

@@ -30,7 +30,7 @@ _ASKS = (
 _PENDING = (Stage.WAITING, Stage.PAUSED, Stage.NO_HOST)
 
 
-class Problem(BaseModel):
+class AnswerProblem(BaseModel):
     """Why there is no good answer, and what helps."""
 
     code: str
@@ -38,7 +38,7 @@ class Problem(BaseModel):
     ways: list[str] = Field(default=[], description="What to do about it.")
 
 
-class Tokens(BaseModel):
+class TokensTaken(BaseModel):
     """What an agent and those below it took."""
 
     input: int
@@ -48,7 +48,7 @@ class Tokens(BaseModel):
     requests: int = Field(description="How often a model was asked.")
 
 
-class Agent(BaseModel):
+class StartedAgent(BaseModel):
     """An agent that was started, and its answer once it has one."""
 
     request_id: str
@@ -72,27 +72,27 @@ class Agent(BaseModel):
         default=None, description="Who answered: host, claude, local …"
     )
     model: str | None = None
-    tokens: Tokens | None = Field(
+    tokens: TokensTaken | None = Field(
         default=None, description="What it took; null if its route does not tell."
     )
     task_id: str | None = None
     duration_s: float | None = None
-    error: Problem | None = None
+    error: AnswerProblem | None = None
     resource: str = Field(description="The URI of the whole record.")
 
 
-class Variable(BaseModel):
+class VariableValue(BaseModel):
     """A value, and whose it is."""
 
     value: Any
     owner: str
 
 
-class Variables(BaseModel):
+class VariableValues(BaseModel):
     """Variables by name, and whose they are: a session's, or one agent's."""
 
     of: str
-    variables: dict[str, Variable]
+    variables: dict[str, VariableValue]
 
 
 class SessionLine(BaseModel):
@@ -116,13 +116,13 @@ class RunLine(BaseModel):
     ways: list[str] = Field(description="What its user can type.")
 
 
-class Overview(BaseModel):
+class ProjectOverview(BaseModel):
     """The project at one moment: the open sessions, and what has not ended."""
 
     project: str
     is_off: bool
     sessions: list[SessionLine]
-    agents: list[Agent]
+    agents: list[StartedAgent]
     runs: list[RunLine]
     waiting: int
     ended: int
@@ -135,7 +135,7 @@ def uri_of(request_id: str) -> str:
 
 def agent_of(
     found: Found, *, stage: str | None = None, then: str | None = None
-) -> Agent:
+) -> StartedAgent:
     """How a request stands; `then` is what its caller must do."""
     request, response = found.request, found.response
     request_id = (request or response).request_id  # type: ignore[union-attr]
@@ -149,17 +149,17 @@ def agent_of(
     if response is None:
         now = stage or (request.stage if request else None)
         is_asking = request is not None and request.asks is not None
-        return Agent(**known, stage=now, next=_ASKS if is_asking else then)
+        return StartedAgent(**known, stage=now, next=_ASKS if is_asking else then)
     result = result_of(response)
     error = response.error
     problem = None
     if error is not None:
         ways = ways_out(error.code, error.stage, request_id, response.route)
-        problem = Problem(code=error.code, message=error.message, ways=list(ways))
+        problem = AnswerProblem(code=error.code, message=error.message, ways=list(ways))
     answer, too_long = response.parsed_output, None
     if len(orjson.dumps(answer)) > MAX_ANSWER_BYTES:
         answer, too_long = None, f"The answer is long: read {uri_of(request_id)}"
-    return Agent(
+    return StartedAgent(
         **known,
         next=too_long,
         success=response.success,
@@ -173,10 +173,10 @@ def agent_of(
     )
 
 
-def _tokens(usage: Usage | None) -> Tokens | None:
+def _tokens(usage: Usage | None) -> TokensTaken | None:
     if usage is None:
         return None
-    return Tokens(
+    return TokensTaken(
         input=usage.input_tokens,
         cache_read=usage.cache_read_tokens,
         cache_write=usage.cache_write_tokens,
@@ -185,10 +185,10 @@ def _tokens(usage: Usage | None) -> Tokens | None:
     )
 
 
-def overview_of(seen: Seen) -> Overview:
+def overview_of(seen: Seen) -> ProjectOverview:
     """The project at one moment."""
     agents = [
-        Agent(
+        StartedAgent(
             request_id=each.request_id,
             agent=each.agent,
             status="pending" if each.stage in _PENDING else "processing",
@@ -198,7 +198,7 @@ def overview_of(seen: Seen) -> Overview:
         )
         for each in seen.requests
     ]
-    return Overview(
+    return ProjectOverview(
         project=seen.project,
         is_off=seen.is_off or seen.is_off_here,
         sessions=[
@@ -214,7 +214,7 @@ def overview_of(seen: Seen) -> Overview:
     )
 
 
-def overview_text(seen: Overview) -> str:
+def overview_text(seen: ProjectOverview) -> str:
     """The same in a few words."""
     now = f"{_counted(len(seen.sessions), 'session')} open"
     lines = [f"{seen.project}: {now}, {_counted(seen.ended, 'request')} ended"]
@@ -230,15 +230,16 @@ def _counted(number: int, what: str) -> str:
     return f"{number} {what}{'' if number == 1 else 's'}"
 
 
-def variables_of(variables: Known) -> Variables:
+def variables_of(variables: Known) -> VariableValues:
     """Variables as a tool returns them."""
     known = {
-        name: Variable(**each._asdict()) for name, each in variables.known().items()
+        name: VariableValue(**each._asdict())
+        for name, each in variables.known().items()
     }
-    return Variables(of=variables.of, variables=known)
+    return VariableValues(of=variables.of, variables=known)
 
 
-def variables_text(found: Variables) -> str:
+def variables_text(found: VariableValues) -> str:
     """The same in a few words."""
     lines = [
         f"{name} = {orjson.dumps(each.value).decode()} ({each.owner})"
@@ -247,7 +248,7 @@ def variables_text(found: Variables) -> str:
     return "\n".join(lines)[:MAX_TEXT_CHARS] or "no variables are set"
 
 
-def text_of(agent: Agent) -> str:
+def text_of(agent: StartedAgent) -> str:
     """The same in a few words, for clients that show only text."""
     lines = [f"{agent.agent} ({agent.request_id}): {agent.stage or agent.status}"]
     if agent.answer is not None:
@@ -275,7 +276,7 @@ def tool_result(value: BaseModel, text: str) -> CallToolResult:
 def refused(error: BridgeError) -> CallToolResult:
     """What a call that was refused gets: our code, and the way out."""
     what = error.what[:MAX_TEXT_CHARS]
-    problem = Problem(code=error.code, message=what, ways=list(error.ways))
+    problem = AnswerProblem(code=error.code, message=what, ways=list(error.ways))
     more = f". What to do: {'; '.join(error.ways)}" if error.ways else ""
     return CallToolResult(
         content=[TextContent(type="text", text=f"{error.code}: {what}{more}")],

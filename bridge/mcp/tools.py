@@ -119,7 +119,7 @@ class Tools:
             bool,
             Field(description="false: return at once; wait_for_agent gets the answer."),
         ] = True,
-    ) -> Annotated[CallToolResult, results.Agent]:
+    ) -> Annotated[CallToolResult, results.StartedAgent]:
         """Start an agent, and wait for its checked answer.
 
         If the result has `next`, do exactly that: only then does the agent start. To
@@ -160,7 +160,7 @@ class Tools:
         timeout_s: Annotated[
             float, Field(description="How long to wait, in seconds.", ge=0, le=86_400)
         ] = WAIT_S,
-    ) -> Annotated[CallToolResult, results.Agent]:
+    ) -> Annotated[CallToolResult, results.StartedAgent]:
         """Wait for an agent's answer.
 
         After `timeout_s` this returns how far the agent is: it goes on, also if the
@@ -174,14 +174,14 @@ class Tools:
 
     def cancel_agent(
         self, ctx: Call, request_id: Id
-    ) -> Annotated[CallToolResult, results.Agent]:
+    ) -> Annotated[CallToolResult, results.StartedAgent]:
         """Cancel an agent; one that runs is stopped at its next tool call."""
         bridge, _ = self._open(ctx)
         bridge.cancel(request_id)
         agent = results.agent_of(bridge.status(request_id))
         return results.tool_result(agent, results.text_of(agent))
 
-    def status(self, ctx: Call) -> Annotated[CallToolResult, results.Overview]:
+    def status(self, ctx: Call) -> Annotated[CallToolResult, results.ProjectOverview]:
         """The open sessions, and the agents that wait or run in this project."""
         bridge, _ = self._open(ctx)
         seen = results.overview_of(bridge.overview())
@@ -189,7 +189,7 @@ class Tools:
 
     def get_variables(
         self, ctx: Call, session: Session = None
-    ) -> Annotated[CallToolResult, results.Variables]:
+    ) -> Annotated[CallToolResult, results.VariableValues]:
         """The variables that rules read: yours, or those of an open session."""
         bridge, caller = self._open(ctx)
         return _variables(variables_for(bridge, caller, session))
@@ -204,7 +204,7 @@ class Tools:
             list[str], Field(description="These get their first values again.")
         ] = [],  # noqa: B006 - nobody changes it
         session: Session = None,
-    ) -> Annotated[CallToolResult, results.Variables]:
+    ) -> Annotated[CallToolResult, results.VariableValues]:
         """Set variables that belong to no person, rule or tool."""
         bridge, caller = self._open(ctx)
         variables = variables_for(bridge, caller, session)
@@ -212,7 +212,7 @@ class Tools:
         return _variables(variables)
 
 
-def _result(agent: results.Agent) -> CallToolResult:
+def _result(agent: results.StartedAgent) -> CallToolResult:
     result = results.tool_result(agent, results.text_of(agent))
     # A valid answer that reports failure is an answer.
     result.is_error = agent.status in (Status.FAILED, Status.TIMEOUT, Status.CANCELLED)
@@ -226,7 +226,7 @@ def _variables(variables: Known) -> CallToolResult:
 
 async def wait_for(
     bridge: Bridge, request_id: str, timeout_s: float, ctx: Context[Any, Any]
-) -> results.Agent:
+) -> results.StartedAgent:
     """How a request stands once it has ended, or after `timeout_s` seconds.
 
     A cancelled wait leaves the request as it is.

@@ -15,7 +15,7 @@ from pydantic import Field
 
 from bridge.api.run_flow import Runner
 from bridge.api.validate import begin_build, begin_validation
-from bridge.mcp.flow_results import Flow
+from bridge.mcp.flow_results import FlowRun
 from bridge.mcp.flow_tools import (
     FlowTools,
     cancel,
@@ -76,7 +76,7 @@ class ValidationTools(FlowTools):
             float | None, Field(description="How long each validator may take.")
         ] = None,
         wait: Wait = True,
-    ) -> Annotated[CallToolResult, Flow]:
+    ) -> Annotated[CallToolResult, FlowRun]:
         """Have validators look at a change, side by side.
 
         `answers` has the verdict: APPROVED, REJECTED, NEEDS_REVIEW or
@@ -130,7 +130,7 @@ class ValidationTools(FlowTools):
             float | None, Field(description="When the whole has to end.")
         ] = None,
         wait: Wait = True,
-    ) -> Annotated[CallToolResult, Flow]:
+    ) -> Annotated[CallToolResult, FlowRun]:
         """Have something built, looked at by validators, and mended until they approve.
 
         `answers` has `isApproved` and what was said to each round. If the result has

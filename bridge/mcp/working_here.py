@@ -11,7 +11,7 @@ from bridge.api.project import Project
 from bridge.errors import InvalidRequest
 from bridge.host.conversations import compiled, conversation_in
 from bridge.mcp.caller import Caller, check_variables
-from bridge.mcp.results import Agent
+from bridge.mcp.results import StartedAgent
 from bridge.mcp.starting import Wanted
 from bridge.policy.step_record import CompiledWorkflow
 from bridge.protocol.applied import WorkflowOf
@@ -19,7 +19,7 @@ from bridge.protocol.request import Request
 from bridge.workflows import progress
 
 
-def begin_here(project: Project, caller: Caller, wanted: Wanted) -> Agent | None:
+def begin_here(project: Project, caller: Caller, wanted: Wanted) -> StartedAgent | None:
     """Begin the workflow on the caller; None if an agent is wanted.
 
     The call's mode decides, then the workflow's.
@@ -48,7 +48,7 @@ def begin_here(project: Project, caller: Caller, wanted: Wanted) -> Agent | None
 
 def _begun(
     project: Project, caller: Caller, wanted: Wanted, code: CompiledWorkflow
-) -> Agent:
+) -> StartedAgent:
     session = caller.session
     if session is None:
         raise InvalidRequest(
@@ -78,7 +78,7 @@ def _begun(
     said = f"You are now in the workflow {name}, step {step}."
     if found.is_active:
         said += " What to do there is said beside this result; no agent was started."
-    return Agent(
+    return StartedAgent(
         request_id=found.record["run"],
         agent=wanted.agent,
         status="processing" if found.is_active else "completed",

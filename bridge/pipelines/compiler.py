@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from bridge.flow.details import Detail
-    from bridge.flow.plan import Back, Code, Edge, Last, Node, Plan
+    from bridge.flow.plan import Back, Code, Edge, Last, Plan, PlanNode
     from bridge.pipelines.pipeline import PipelineStep, Repeat
 
     FindPipeline = Callable[[str], Pipeline | str]
@@ -45,7 +45,7 @@ def asked_before(step: str) -> str:
 
 
 def _compiled(pipeline: Pipeline) -> Plan:
-    nodes: dict[str, Node] = {}
+    nodes: dict[str, PlanNode] = {}
     details: dict[str, Detail] = {}
     first = {
         step.id: asked_before(step.id) if step.asks else step.id
@@ -58,7 +58,7 @@ def _compiled(pipeline: Pipeline) -> Plan:
             nodes[name] = _question(step, edges)
             details[name] = _question_detail(step)
             edges = [(name, None)]
-        node: Node = {**step.node, "in": edges}
+        node: PlanNode = {**step.node, "in": edges}
         if (condition := _condition(step)) is not None:
             node |= {"if": condition, "skip": "pass"}
         if read := _read_before(step, details):
@@ -137,9 +137,9 @@ def _condition(step: PipelineStep) -> Code | None:
     return agreed if step.condition is None else ["and", 0, step.condition, agreed]
 
 
-def _question(step: PipelineStep, edges: list[Edge]) -> Node:
+def _question(step: PipelineStep, edges: list[Edge]) -> PlanNode:
     _, timeout_s = step.asks or ("", None)
-    node: Node = {"kind": "approval", "in": edges}
+    node: PlanNode = {"kind": "approval", "in": edges}
     if step.condition is not None:
         node |= {"if": step.condition, "skip": "pass"}
     if timeout_s is not None:

@@ -31,7 +31,7 @@ _FILLED_IN = frozenset(
 _SEEN = frozenset({"exitCode", "exit_code", "outputSha256", "output_sha256"})
 
 
-class Verdict(NamedTuple):
+class Judgement(NamedTuple):
     """The result of judging an answer.
 
     `code` is None for a valid answer, `agent_failed` or `agent_blocked` for a valid
@@ -73,7 +73,7 @@ def judge(
     agent_id: str | None = None,
     now_ms: int = 0,
     must_verify: bool = False,
-) -> Verdict:
+) -> Judgement:
     """Judge the agent's last message as an answer to `request`.
 
     `calls` are the agent's tool calls that were seen; None if nobody could see any.
@@ -81,11 +81,11 @@ def judge(
     """
     words = words.lstrip("\ufeff")
     if not words.replace("\ufeff", "").strip():
-        return Verdict(
+        return Judgement(
             code="empty_answer", complaint="the last message was empty", told=""
         )
     if len(words) > MAX_ANSWER_CHARS:
-        return Verdict(
+        return Judgement(
             code="schema_mismatch",
             complaint=f"the answer has {len(words):,} characters; "
             f"{MAX_ANSWER_CHARS:,} is the limit",
@@ -95,7 +95,7 @@ def judge(
         return verdict
     schema = request.answer_schema
     if must_verify and not is_verified(verdict.parsed, schema, calls or ()):
-        return Verdict(
+        return Judgement(
             code="unverified",
             complaint="success needs evidence: run the command, and name it in the "
             "`command` of an `evidence` item, letter for letter; or say how it failed",
@@ -108,7 +108,7 @@ def judge(
     )
 
 
-def _choose(request: Request, words: str) -> Verdict:
+def _choose(request: Request, words: str) -> Judgement:
     """Pick the one value in `words` that satisfies the schema."""
     schema = answer_schema(request.answer_schema)
     prompts = dict.fromkeys((request.prompt, request.spoken))
@@ -121,7 +121,7 @@ def _choose(request: Request, words: str) -> Verdict:
             if not isinstance(value, Invalid):
                 values.pop(_bytes(value), None)
         if not values:
-            return Verdict(
+            return Judgement(
                 code="prompt_echo",
                 complaint="the last message repeats the prompt instead of answering it",
                 told="",
@@ -136,15 +136,15 @@ def _choose(request: Request, words: str) -> Verdict:
     if not found:
         why = next((v.problem for v in said if isinstance(v, Invalid)), None)
         complaint = why or "the last message holds no JSON value"
-        return Verdict(code="no_json", complaint=complaint, told=why or "")
+        return Judgement(code="no_json", complaint=complaint, told=why or "")
     problems = _problems_of(request.answer_schema, found)
     valid = [v for v, problem in zip(found, problems, strict=True) if problem is None]
     if len(valid) == 1:
-        return Verdict(parsed=valid[0])
+        return Judgement(parsed=valid[0])
     if not valid:
-        return Verdict(code="schema_mismatch", complaint=problems[0] or "")
+        return Judgement(code="schema_mismatch", complaint=problems[0] or "")
     count = f"holds {len(valid)} different JSON values that satisfy the schema"
-    return Verdict(
+    return Judgement(
         code="schema_mismatch",
         complaint=f"the last message {count}; send exactly one",
         told=f"its last message {count}, where one was due",
@@ -153,7 +153,7 @@ def _choose(request: Request, words: str) -> Verdict:
 
 def _question(
     request: Request, asks: list[dict[str, Any]], *, has_answer: bool
-) -> Verdict:
+) -> Judgement:
     """The verdict on questions of an agent that may ask: only a single one counts.
 
     Beside an answer, the question may be a quotation of something that the agent read:
@@ -167,9 +167,9 @@ def _question(
     elif not request.may_still_ask:
         asked = f"{MOST} questions are the most, and you have asked them: answer now"
     if isinstance(asked, str):
-        return Verdict(code="schema_mismatch", complaint=asked)
+        return Judgement(code="schema_mismatch", complaint=asked)
     complaint = f"it asks: {asked.words}"
-    return Verdict(code="schema_mismatch", complaint=complaint, question=asked)
+    return Judgement(code="schema_mismatch", complaint=complaint, question=asked)
 
 
 def _is_echo(prompt: str, words: str) -> bool:
@@ -204,21 +204,21 @@ def _check_output(
     calls: Sequence[ToolCall] | None,
     agent_id: str | None,
     now_ms: int,
-) -> Verdict:
+) -> Judgement:
     """Fill in what the bridge knows, and reject evidence of calls that nobody saw."""
     output = AgentOutput.model_validate(_own_words(value))
     evidence = with_what_was_seen(output.evidence, calls)
     if isinstance(evidence, str):
         complaint = f"{evidence}: run it, or drop the claim"
-        return Verdict(code="unverified", complaint=complaint, told=evidence)
+        return Judgement(code="unverified", complaint=complaint, told=evidence)
     parsed = output.with_(
         evidence=evidence, agent_id=agent_id, task_id=request.task_id, timestamp=now_ms
     ).to_data()
     if output.status == "failed":
-        return Verdict(parsed, "agent_failed", output.summary)
+        return Judgement(parsed, "agent_failed", output.summary)
     if output.status == "blocked":
-        return Verdict(parsed, "agent_blocked", output.summary)
-    return Verdict(parsed)
+        return Judgement(parsed, "agent_blocked", output.summary)
+    return Judgement(parsed)
 
 
 def _own_words(value: dict[str, Any]) -> dict[str, Any]:

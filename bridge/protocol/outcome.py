@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from bridge.freshness.looks import Look
     from bridge.protocol.claimed_commands import ToolCall
     from bridge.protocol.failure_codes import FailureCode
-    from bridge.protocol.judge import Verdict
+    from bridge.protocol.judge import Judgement
     from bridge.protocol.question import Asked, Exchange
     from bridge.protocol.usage import Usage
 
@@ -79,7 +79,7 @@ class Outcome:
     words: str = ""
     code: FailureCode | None = None
     detail: str = ""
-    verdict: Verdict | None = None
+    verdict: Judgement | None = None
     model: str | None = None
     degraded: bool = False
     calls: tuple[ToolCall, ...] | None = None

@@ -111,7 +111,7 @@ class Noted(Answering):
                 note(line)
 
 
-class Drawn(Noted):
+class DrawnBlock(Noted):
     """A block whose outcomes are drawn as they are needed; see `scripts`."""
 
     def __init__(
@@ -187,11 +187,11 @@ def scripts(
     codes: Collection[FailureCode] = CODES,
     faults: bool = True,
     reply_s: float = REPLY_S,
-) -> Drawn:
+) -> DrawnBlock:
     """Blocks as `answering` makes them, in which every request gets any outcome.
 
     Of each request the form decides which answers there are. An agent that may ask back
     does so now and then; `reply_s` is that of `answering`. A session is open in each of
     them: without one, nothing can be asked (`failure("no_host")`).
     """
-    return Drawn(draw, codes, faults=faults, reply_s=reply_s)
+    return DrawnBlock(draw, codes, faults=faults, reply_s=reply_s)

@@ -6,7 +6,7 @@ from bridge.protocol.value import Value
 from bridge.validation.report import Validation, Words
 
 
-class Outcome(Value):
+class BuildOutcome(Value):
     """What a build came to.
 
     Attributes:

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from bridge.flow.details import ChangeCall, Detail, ValidatorNode
-    from bridge.flow.plan import Code, Edge, Node, Plan
+    from bridge.flow.plan import Code, Edge, Plan, PlanNode
     from bridge.validation.look import Look, Validator, Work
 
 _ODD = re.compile(r"[^A-Za-z0-9_-]+")
@@ -157,7 +157,7 @@ class _Plan:
 
     def __init__(self, name: str) -> None:
         self._name = name
-        self._nodes: dict[str, Node] = {}
+        self._nodes: dict[str, PlanNode] = {}
         self._details: dict[str, Detail] = {}
 
     @property
@@ -165,7 +165,7 @@ class _Plan:
         """The node that was added last, if any."""
         return tuple(self._nodes)[-1:]
 
-    def node(self, name: str) -> Node:
+    def node(self, name: str) -> PlanNode:
         """A node, to be changed."""
         return self._nodes[name]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from bridge.agent_loop.ended_run import Ended
+from bridge.agent_loop.ended_run import RunEnded
 from bridge.agent_loop.tool import Tool, ToolResult, object_schema, refused
 from bridge.protocol.question import KEY, MOST, read_question, told
 
@@ -43,7 +43,7 @@ def ask_tool(request: Request, control: Control) -> tuple[Tool, ...]:
             return refused(question)
         exchange = control.ask(question)
         if exchange is None:
-            raise Ended("agent_stopped", "it asked, and nobody has replied yet")
+            raise RunEnded("agent_stopped", "it asked, and nobody has replied yet")
         asked += 1
         return ToolResult(told(exchange, is_last=asked >= MOST))
 

@@ -31,7 +31,7 @@ _LOOK_S = 0.1
 
 
 @dataclass(slots=True)
-class Asking:
+class QuestionRelay:
     """What the agent of one request asks; called with each question.
 
     `for_run` is the question with which a request of a run ends; `is_untold` says that

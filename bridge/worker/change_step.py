@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 
     from bridge.change.change import Change, ChangedFile
     from bridge.engine.asks import Texts
-    from bridge.engine.results import Result
+    from bridge.engine.results import StepResult
     from bridge.flow.details import ChangeCall, ValidatorPart
     from bridge.store.location import Place
     from bridge.validation.together import Together
@@ -72,7 +72,7 @@ _SYNTAX = "validator-syntax"
 
 def read_for_run(
     place: Place, texts: Texts, call: ChangeCall, should_stop: Callable[[], bool]
-) -> Result:
+) -> StepResult:
     """Read it; the result of the step.
 
     Raises:
@@ -216,7 +216,7 @@ def _written(seen: dict[str, Any], change: Change, marks: dict[str, Any]) -> lis
     ][:_MAX_NAMED]
 
 
-def _ok(output: dict[str, Any]) -> Result:
+def _ok(output: dict[str, Any]) -> StepResult:
     return {"how": "ok", "why": "", "output": output}
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from bridge.agent_loop.command_tool import environment
-from bridge.engine.results import FOLDER, Result
+from bridge.engine.results import FOLDER, StepResult
 from bridge.engine.waiting import milliseconds
 from bridge.errors import InvalidRequest
 from bridge.flow.filling import as_text
@@ -45,7 +45,7 @@ def run_program(
     call: ExecCall,
     step: LongStep,
     should_stop: Callable[[], bool],
-) -> Result | None:
+) -> StepResult | None:
     """Run it to its end; None if it was stopped.
 
     Raises:
@@ -105,7 +105,7 @@ def _traced(run: Run) -> dict[str, str]:
     return variables_of(run["ask"].get("traceparent"), run["run"])
 
 
-def _failed(why: str, output: dict[str, Any]) -> Result:
+def _failed(why: str, output: dict[str, Any]) -> StepResult:
     return {"how": "failed", "why": why, "output": output}
 
 

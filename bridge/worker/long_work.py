@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Self
 from bridge.engine.answers import Answers
 from bridge.engine.asks import Texts
 from bridge.engine.long_steps import claim, headless_sign
-from bridge.engine.results import Result, has_result, put_result, read_result
+from bridge.engine.results import StepResult, has_result, put_result, read_result
 from bridge.engine.run_files import folder_of, read, read_details, read_plan
 from bridge.engine.run_ids import request_id
 from bridge.errors import BridgeError, StateUnavailable
@@ -121,7 +121,7 @@ def do_step(
 
 
 def _put(
-    state: State, step: LongStep, result: Result, is_left: Callable[[], bool]
+    state: State, step: LongStep, result: StepResult, is_left: Callable[[], bool]
 ) -> bool:
     """Keep a result; while the disk takes none, what was done is not done again."""
     until_s = time.monotonic() + _KEPT_S
@@ -164,7 +164,7 @@ def _result(
     folder: Folder,
     step: LongStep,
     should_stop: Callable[[], bool],
-) -> Result | None:
+) -> StepResult | None:
     """What a step comes to; None if it is not to be done any more, or was stopped."""
     run = read(folder, step.run, state.key())
     if step.node not in run["open"] or request_id(run, step.node) != step.asked:
@@ -195,5 +195,5 @@ def _result(
         return _error(str(exc) or type(exc).__name__)
 
 
-def _error(why: str) -> Result:
+def _error(why: str) -> StepResult:
     return {"how": "error", "why": why, "output": None}

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from bridge.errors import BridgeError, StateUnavailable, StateVanished
 from bridge.protocol.failure_codes import explain
 from bridge.protocol.ids import RequestId
-from bridge.protocol.judge import Verdict, judge
+from bridge.protocol.judge import Judgement, judge
 from bridge.protocol.response import Response, answered, failed
 from bridge.store.lifecycle import expired
 
@@ -130,7 +130,7 @@ def response_of(
     details |= {"run": outcome.run, "usage": outcome.usage}
     verdict = outcome.verdict
     if outcome.code is not None:
-        verdict = Verdict(code=outcome.code, complaint=outcome.detail)
+        verdict = Judgement(code=outcome.code, complaint=outcome.detail)
     elif verdict is None:
         verdict = judge(
             request,
@@ -140,7 +140,7 @@ def response_of(
             must_verify=must_verify,
         )
     if verdict.code is None and outcome.left_at:
-        verdict = Verdict(code="steps_left", complaint=outcome.left_at)
+        verdict = Judgement(code="steps_left", complaint=outcome.left_at)
     code = verdict.code
     if code == "timeout":
         late = expired(request, now_ms)

@@ -21,7 +21,7 @@ from bridge.errors import BridgeError, StateUnavailable, StateVanished
 from bridge.host.budgets import find_spent
 from bridge.protocol.failure_codes import code_of
 from bridge.protocol.ids import RequestId
-from bridge.protocol.judge import Verdict
+from bridge.protocol.judge import Judgement
 from bridge.protocol.outcome import Control, Outcome, Progress
 from bridge.protocol.question import blocked_by
 from bridge.protocol.request import Request
@@ -34,7 +34,7 @@ from bridge.store.host_process import identify
 from bridge.store.sessions import Session, find_session, note_launch
 from bridge.store.store import Store
 from bridge.store.switch import is_off
-from bridge.worker.asking import Asking
+from bridge.worker.asking import QuestionRelay
 from bridge.worker.heartbeat import Watch
 from bridge.worker.publisher import Publisher, response_of
 
@@ -211,7 +211,7 @@ class Worker:
     def _answer(self, request: Request, watch: Watch) -> None:
         """Have a claimed request answered, and publish the outcome."""
         request_id = RequestId(request.request_id)
-        asking = Asking(
+        asking = QuestionRelay(
             self.store, request_id, self.claimant.host, watch, hold_s=self.hold_s
         )
         control = Control(watch.end_s, self.on_progress, watch, asking)
@@ -225,7 +225,7 @@ class Worker:
             self._end(request, Outcome(code=code_of(exc), detail=exc.what), watch)
             return
         if asking.for_run is not None:
-            verdict = Verdict(
+            verdict = Judgement(
                 blocked_by(asking.for_run), "agent_blocked", asking.for_run.words
             )
             outcome = replace(outcome, code=None, verdict=verdict)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from bridge.engine.asks import Texts
-    from bridge.engine.results import Result
+    from bridge.engine.results import StepResult
     from bridge.flow.details import WorktreeCall
     from bridge.store.location import Place
     from bridge.worktrees import Worktree
@@ -31,7 +31,7 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 
 def do_worktree(
     place: Place, texts: Texts, call: WorktreeCall, should_stop: Callable[[], bool]
-) -> Result:
+) -> StepResult:
     """Do it, and say what it came to; done before, it comes to the same.
 
     A conflict fails with the files as its `conflict`, and what was to be merged as its

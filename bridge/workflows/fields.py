@@ -65,7 +65,7 @@ class TransitionFields(StrictModel):
     on_transition: Items
 
 
-class RuleFields(StrictModel):
+class StepRuleFields(StrictModel):
     """A rule of a step: it refuses a call, or says something about it."""
 
     name: str | None = None

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Progress:
+class WorkflowProgress:
     """How a workflow stands.
 
     Attributes:
@@ -73,7 +73,7 @@ def begin(
     *,
     by: str,
     is_here: bool = True,
-) -> Progress:
+) -> WorkflowProgress:
     """Begin a workflow in a conversation that has none active.
 
     Args:
@@ -142,7 +142,7 @@ def begin(
 
 def advance(
     store: Store, conversation: Conversation, fields: Json | None = None
-) -> Progress | None:
+) -> WorkflowProgress | None:
     """Go on after an event; None if no workflow is there.
 
     An event whose deeds cannot be done just now, since somebody else has what they
@@ -189,7 +189,7 @@ def advance(
         return _progress(Change(record), moved, problems)
 
 
-def end(store: Store, conversation: Conversation, why: str) -> Progress | None:
+def end(store: Store, conversation: Conversation, why: str) -> WorkflowProgress | None:
     """End a workflow before its exit condition holds; None if there is none.
 
     Raises:
@@ -253,7 +253,7 @@ def _once(events: list[Json]) -> list[Json]:
 
 def _commit(
     store: Store, state: State, conversation: Conversation, change: Change
-) -> Progress:
+) -> WorkflowProgress:
     """Write a change: the record says what is pending until the variables have it."""
     record = change.record
     if change.changes:
@@ -271,9 +271,9 @@ def _progress(
     change: Change,
     moved: list[tuple[str, str]] | None = None,
     problems: list[str] | None = None,
-) -> Progress:
+) -> WorkflowProgress:
     messages = tuple(text for _rev, text in change.record.get("untold", ()))
-    return Progress(
+    return WorkflowProgress(
         change.record,
         messages,
         tuple(change.moved if moved is None else moved),

@@ -10,8 +10,8 @@ from bridge.workflows import tool_lists
 from bridge.workflows.fields import (
     OF_A_STEP,
     CommandFields,
-    RuleFields,
     StepFields,
+    StepRuleFields,
     StopFields,
     TransitionFields,
 )
@@ -146,7 +146,7 @@ class StepReader:
         for number, value in enumerate(self.fields.rules):
             place = (*self.place, "rules", number)
             given = _with_message(value)
-            whole, fields = check(RuleFields, self.tree, given, place)
+            whole, fields = check(StepRuleFields, self.tree, given, place)
             if whole is None:
                 continue
             if "{{" in fields.message or "{%" in fields.message:

@@ -17,9 +17,14 @@ from bench.timing import Series
 from bridge.agent_loop.briefing import brief, call_text, result_text
 from bridge.agent_loop.chat_model import Message, ModelFailed
 from bridge.agent_loop.examples import DEFAULT
-from bridge.agent_loop.job import Job, Limits
+from bridge.agent_loop.job import Job, RunLimits
 from bridge.agent_loop.model_policy import SMALL, policy_for
-from bridge.agent_loop.reply_schema import Call, call_shape, read_call, submit_schema
+from bridge.agent_loop.reply_schema import (
+    RequestedCall,
+    call_shape,
+    read_call,
+    submit_schema,
+)
 from bridge.agent_loop.script_tools import Sandbox
 from bridge.agent_loop.toolbox import Toolbox
 from bridge.agent_loop.workspace import Project
@@ -28,7 +33,7 @@ from bridge.agents.prompt import instructions_of
 from bridge.config import Settings
 from bridge.llama.local_model import TEMPERATURE
 from bridge.llama.model_files import find_model
-from bridge.llama.reply import Replier
+from bridge.llama.reply import ModelReplier
 from bridge.llama.runtime import Llama
 from bridge.llama.worker_client import tune
 from bridge.policy.tool_names import SUBMIT
@@ -68,7 +73,7 @@ def prompts(name: str = "prompts.yaml") -> list[Prompt]:
     return [Prompt(**each) for each in yaml.safe_load(file.read_text())]
 
 
-def is_right(wanted: Prompt, call: Call) -> tuple[bool, bool]:
+def is_right(wanted: Prompt, call: RequestedCall) -> tuple[bool, bool]:
     """Whether the tool is right, and whether its main argument is right, too."""
     if call.tool != wanted.tool:
         return False, False
@@ -83,7 +88,7 @@ class Bench:
         tune(os.environ)
         self.model = find_model(None, Settings.from_environment())
         self._verbose = verbose
-        self._replier = Replier(
+        self._replier = ModelReplier(
             Llama(str(self.model.path), context=CONTEXT),
             self.model.header.chat_template,
             None,
@@ -204,7 +209,7 @@ class Bench:
                 seed=0,
             )
             tool, both = (False, False)
-            if isinstance(call, Call):
+            if isinstance(call, RequestedCall):
                 tool, both = is_right(each, call)
             right.update({"tool": tool, "both": both, each.tool: both})
             if self._verbose:
@@ -225,13 +230,13 @@ class Bench:
         *,
         temperature: float,
         seed: int,
-    ) -> Call | str:
+    ) -> RequestedCall | str:
         """The call that the model makes, or why it makes none."""
         order = {
             "messages": [{"role": m.role, "content": m.content} for m in messages],
             "shape": call_shape(schemas, SMALL),
             "prefix": prefix,
-            "maxTokens": Limits().reply_tokens,
+            "maxTokens": RunLimits().reply_tokens,
             "temperature": temperature,
             "seed": seed,
         }
@@ -240,7 +245,7 @@ class Bench:
         except ModelFailed as failed:
             return f"{failed.code}: {failed}"
         call = read_call(reply.text, schemas)
-        return call if isinstance(call, Call) else call.complaint
+        return call if isinstance(call, RequestedCall) else call.complaint
 
 
 def without_examples() -> Definition:

@@ -26,7 +26,7 @@ from bridge.llama.local_model import LlamaModel, check_reply
 from bridge.llama.model_files import ModelFile, find_model
 from bridge.llama.prompt_cache import PromptCache, model_key
 from bridge.llama.prompt_tokens import prompt_of
-from bridge.llama.reply import Replier
+from bridge.llama.reply import ModelReplier
 from bridge.llama.runtime import Llama
 from bridge.llama.worker_client import tune
 
@@ -294,7 +294,7 @@ class Bench:
 
     def valid(self, runs: int) -> list[Row]:
         """How many replies at temperature 0.8 are refused, cut or invalid."""
-        replier = Replier(
+        replier = ModelReplier(
             Llama(self.path, context=2048), self.model.header.chat_template, None
         )
         rows = []

@@ -3,7 +3,7 @@
 import pytest
 from runworld import World
 
-from bridge.agent_loop.file_tools import Reader
+from bridge.agent_loop.file_tools import FileReader
 from bridge.agent_loop.workspace import Project
 
 
@@ -26,4 +26,4 @@ def folder(world, tmp_path):
 
 @pytest.fixture
 def reader(folder):
-    return Reader(Project(folder))
+    return FileReader(Project(folder))

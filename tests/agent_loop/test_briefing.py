@@ -5,7 +5,7 @@ from runworld import FOUND, call, definition, submit
 
 from bridge.agent_loop.briefing import call_text, signature
 from bridge.agent_loop.examples import DEFAULT
-from bridge.agent_loop.job import Limits
+from bridge.agent_loop.job import RunLimits
 from bridge.agents.definition import Example, ExampleCall
 from bridge.protocol.json_schema import problem_of
 
@@ -15,7 +15,7 @@ YES = {"status": "success", "summary": "yes"}
 def test_a_long_result_is_cut_in_the_middle(world):
     world.write("a.txt", "x" * 10_000)
 
-    limits = Limits(result_chars=100)
+    limits = RunLimits(result_chars=100)
     world.run(call("read_file", path="a.txt"), submit(), limits=limits)
 
     text = world.model.results()[0]

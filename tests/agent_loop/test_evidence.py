@@ -5,7 +5,7 @@ import hashlib
 import pytest
 from runworld import call, definition, runs, submit
 
-from bridge.agent_loop.job import Limits
+from bridge.agent_loop.job import RunLimits
 from bridge.protocol.agent_output import AgentOutput
 
 CHECK = runs("sh check.sh")
@@ -232,7 +232,7 @@ def test_error_a_claim_of_what_did_not_happen(world, agent, claim, complaint):
 def test_error_a_command_at_its_time_limit_did_not_succeed(world, agent):
     world.write("check.sh", "sleep 36000")
 
-    outcome = world.run(CHECK, submit(), agent=agent, limits=Limits(command_s=0.2))
+    outcome = world.run(CHECK, submit(), agent=agent, limits=RunLimits(command_s=0.2))
 
     assert outcome.verdict.code == "agent_failed"
     assert "ended at its time limit" in world.model.results()[0]

@@ -7,13 +7,13 @@ from bridge.agent_loop.file_tools import (
     MAX_MATCHES,
     MAX_PATHS,
     MAX_TEXT_BYTES,
-    Reader,
+    FileReader,
     reading_tools,
 )
 from bridge.agent_loop.workspace import Project
 
 
-def result_of(reader: Reader, tool: str, **arguments: object) -> str:
+def result_of(reader: FileReader, tool: str, **arguments: object) -> str:
     tools = {each.name: each for each in reading_tools(reader)}
     return tools[tool].call(arguments).text
 
@@ -96,11 +96,11 @@ def test_binary_files_count_as_searched_but_only_their_head_is_read(
     (folder / "z.txt").write_text("needle\n")
     project = Project(folder)
 
-    assert Reader(project).search_text("needle") == ["z.txt:1: needle"]
+    assert FileReader(project).search_text("needle") == ["z.txt:1: needle"]
     assert 9 * 8192 < project.bytes_read < 10 * 8192
     monkeypatch.setattr("bridge.agent_loop.file_tools._SEARCHED_BYTES", 3 * 8192)
     project = Project(folder)
-    why = refusal(Reader(project).search_text, "needle")
+    why = refusal(FileReader(project).search_text, "needle")
     assert "only the first 24,576 bytes" in why
     assert project.bytes_read == 3 * 8192
 
@@ -110,7 +110,7 @@ def test_a_search_that_ended_early_says_so(folder, monkeypatch):
     (folder / "a.txt").write_text("needle in a haystack\n")
     (folder / "b.txt").write_text("-" * 100)
     (folder / "c.txt").write_text("another needle\n")
-    reader = Reader(Project(folder))
+    reader = FileReader(Project(folder))
     monkeypatch.setattr("bridge.agent_loop.file_tools._SEARCHED_BYTES", 100)
     searched = "… only the first 100 bytes were searched; name a folder or a pattern"
 
@@ -131,6 +131,6 @@ def test_error_a_search_ends_when_the_run_does(folder, look, arguments):
     asked = []
     project = Project(folder, is_over=lambda: asked.append(1) or len(asked) > 2)
 
-    why = refusal(getattr(Reader(project), look), *arguments)
+    why = refusal(getattr(FileReader(project), look), *arguments)
 
     assert why == "the run is over: no time is left"

@@ -7,7 +7,7 @@ from aheadclock import AheadClock
 from runworld import AT_WORK, call, definition, runs, script_tool, submit
 
 from bridge.agent_loop.chat_model import ModelFailed
-from bridge.agent_loop.job import Limits
+from bridge.agent_loop.job import RunLimits
 
 
 def failure(outcome) -> tuple[str, str]:
@@ -22,7 +22,7 @@ def results(world) -> list[str]:
     ("how", "limit", "turns"),
     [
         ({"agent": definition(max_turns=3)}, "3 turns", 3),
-        ({"limits": Limits(tokens=50)}, "50 tokens", 4),
+        ({"limits": RunLimits(tokens=50)}, "50 tokens", 4),
     ],
 )
 def test_error_turns_or_tokens_run_out(world, how, limit, turns):
@@ -63,7 +63,7 @@ def test_error_the_deadline_in_a_command(world, monkeypatch):
         runs("sh work.sh"),
         submit(),
         agent=definition(allow=("Bash(sh *)",)),
-        limits=Limits(command_s=36_000),
+        limits=RunLimits(command_s=36_000),
         is_cancelled=put_forward,
         clock=clock,
     )
@@ -103,7 +103,7 @@ def test_cancelling_ends_a_command(world):
         runs("sleep 36001"),
         submit(),
         agent=definition(allow=("Bash(sleep *)",)),
-        limits=Limits(command_s=36_000),
+        limits=RunLimits(command_s=36_000),
         is_cancelled=is_cancelled,
         seconds=36_000,
     )

@@ -5,7 +5,7 @@ import json
 import pytest
 from runworld import FOUND, call, definition, runs, submit
 
-from bridge.protocol.judge import Verdict
+from bridge.protocol.judge import Judgement
 from bridge.protocol.outcome import Progress
 
 
@@ -41,7 +41,7 @@ def test_the_callers_schema_comes_before_the_agents(world, asked, own):
 
     outcome = world.run(submit(), answer({"files": []}), agent=agent, schema=asked)
 
-    assert outcome.verdict == Verdict(parsed={"files": []})
+    assert outcome.verdict == Judgement(parsed={"files": []})
 
 
 @pytest.mark.parametrize(
@@ -87,7 +87,7 @@ def test_error_an_answer_is_validated_after_decoding(world):
     corrected = world.run(wrong, answer({"files": []}), schema=FOUND)
 
     problem = '$.files: "a" is not of type "array"'
-    assert outcome.verdict == Verdict(code="schema_mismatch", complaint=problem)
+    assert outcome.verdict == Judgement(code="schema_mismatch", complaint=problem)
     assert (outcome.run.turns, outcome.words) == (3, wrong)
     assert world.model.results() == [f"error: the answer does not count: {problem}"]
     assert corrected.verdict.parsed == {"files": []}
@@ -126,10 +126,17 @@ def test_error_a_reply_that_is_no_call(world, reply, code, complaint):
 @pytest.mark.parametrize(
     ("arguments", "error"),
     [
-        ({"file": "a"}, 'read_file: $: "path" is a required property'),
+        ({}, 'read_file: $: "path" is a required property'),
+        (
+            {"file": "a"},
+            (
+                "read_file: $: Additional properties are not allowed "
+                "('file' was unexpected)"
+            ),
+        ),
         ({"path": ".."}, "'..' leads out of the project: `..` is refused"),
     ],
-    ids=["wrong-arguments", "refused"],
+    ids=["no-arguments", "wrong-arguments", "refused"],
 )
 def test_error_a_failed_call_has_a_result(world, arguments, error):
     world.run(call("read_file", **arguments), submit())

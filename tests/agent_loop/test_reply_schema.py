@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from bridge.agent_loop.model_policy import LARGE, SMALL
 from bridge.agent_loop.reply_schema import (
-    Call,
+    RequestedCall,
     call_shape,
     narrowed,
     read_call,
@@ -169,7 +169,7 @@ def test_any_reply_can_be_read(text):
     """It is a call of a known tool, or a complaint; never an exception."""
     found = read_call(text, ("look",))
 
-    assert isinstance(found, Call) == (getattr(found, "tool", None) == "look")
+    assert isinstance(found, RequestedCall) == (getattr(found, "tool", None) == "look")
 
 
 def test_the_default_answer_may_refer_to_calls():

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from runworld import refusal
 
-from bridge.agent_loop.file_tools import Reader
+from bridge.agent_loop.file_tools import FileReader
 from bridge.agent_loop.workspace import LeftOff, Project, Refused
 
 
@@ -157,7 +157,7 @@ def test_error_a_link_replaced_it_after_the_check(
     monkeypatch.setattr(project, "find", find_then_swap)
 
     expected = f"{path!r} was replaced while it was being read"
-    assert refusal(getattr(Reader(project), look), path) == expected
+    assert refusal(getattr(FileReader(project), look), path) == expected
 
 
 def test_a_folder_that_is_replaced_during_the_walk_is_not_followed(folder, swap):

@@ -2,26 +2,26 @@
 
 import pytest
 
-from bridge.api.routing import Plan, plan
+from bridge.api.routing import RoutePlan, plan
 from bridge.errors import InvalidRequest
 
-HOST = Plan("host")
+HOST = RoutePlan("host")
 # choice, flag, fallback_after_s, a session is open: the plan
 TABLE = [
     ("auto", None, None, True, HOST),
     ("auto", None, None, False, HOST),
-    ("auto", "local", None, True, Plan("local", "local")),
-    ("auto", "claude", None, False, Plan("claude", "claude")),
-    ("auto", "local", 5.0, True, Plan("host", "local", 5.0)),
-    ("auto", "local", 5.0, False, Plan("local", "local")),
-    ("auto", "claude", 5.0, True, Plan("host", "claude", 5.0)),
-    ("auto", "claude", 5.0, False, Plan("claude", "claude")),
+    ("auto", "local", None, True, RoutePlan("local", "local")),
+    ("auto", "claude", None, False, RoutePlan("claude", "claude")),
+    ("auto", "local", 5.0, True, RoutePlan("host", "local", 5.0)),
+    ("auto", "local", 5.0, False, RoutePlan("local", "local")),
+    ("auto", "claude", 5.0, True, RoutePlan("host", "claude", 5.0)),
+    ("auto", "claude", 5.0, False, RoutePlan("claude", "claude")),
     ("host", "claude", None, True, HOST),
-    ("host", "claude", 0.0, False, Plan("host", "claude", 0.0)),
-    ("host", "local", 5.0, True, Plan("host", "local", 5.0)),
-    ("claude", None, None, True, Plan("claude", "claude")),
-    ("local", "claude", None, False, Plan("local", "local")),
-    ("endpoint", None, None, False, Plan("endpoint", "endpoint")),
+    ("host", "claude", 0.0, False, RoutePlan("host", "claude", 0.0)),
+    ("host", "local", 5.0, True, RoutePlan("host", "local", 5.0)),
+    ("claude", None, None, True, RoutePlan("claude", "claude")),
+    ("local", "claude", None, False, RoutePlan("local", "local")),
+    ("endpoint", None, None, False, RoutePlan("endpoint", "endpoint")),
 ]
 
 
@@ -38,8 +38,8 @@ def test_plan(row):
 def test_the_fallback_of_the_call_wins_over_the_setting(flag):
     how = {"flag": flag, "fallback": "claude", "fallback_after_s": 5.0}
 
-    assert plan("host", has_host=False, **how) == Plan("host", "claude", 5.0)
-    assert plan("auto", has_host=False, **how) == Plan("claude", "claude")
+    assert plan("host", has_host=False, **how) == RoutePlan("host", "claude", 5.0)
+    assert plan("auto", has_host=False, **how) == RoutePlan("claude", "claude")
 
 
 @pytest.mark.parametrize("choice", ["auto", "host"])

@@ -2,7 +2,7 @@
 
 import pytest
 
-from bridge.cli.progress import Progress, work_words
+from bridge.cli.progress import ProgressLine, work_words
 from bridge.protocol.outcome import Progress as Run
 from bridge.protocol.status import Stage
 
@@ -28,14 +28,14 @@ def test_says_turn_tool_and_speed(run, words):
 
 def test_a_run_is_a_running_request():
     """Whoever waits sees the stage of the request and the turn in it."""
-    progress = Progress("lint")
+    progress = ProgressLine("lint")
     progress.follow(Run("tool", 2, 5, tool="read_file"))
 
     assert progress._words() == "lint: running, turn 2 of 5, read_file (0 s)"
 
 
 def test_a_pause_says_what_it_waits_for_and_until_when():
-    progress = Progress("lint")
+    progress = ProgressLine("lint")
     progress(Stage.PAUSED)
     progress.follow(Run(waits="waiting until 15:00:12 (quota)"))
     paused = progress._words()
@@ -48,7 +48,7 @@ def test_a_pause_says_what_it_waits_for_and_until_when():
 
 def test_in_a_log_each_wait_is_told_once(capsys):
     first, second = "waiting until 15:00:12 (quota)", "pause before try 2 of 2"
-    with Progress("lint") as progress:
+    with ProgressLine("lint") as progress:
         for waits in (first, first, "", first, second):
             progress.follow(Run(waits=waits))
 
@@ -58,7 +58,7 @@ def test_in_a_log_each_wait_is_told_once(capsys):
 
 def test_where_stderr_is_no_terminal_nothing_is_shown(capsys):
     """`--json` in a script stays clean on both channels."""
-    with Progress("lint") as progress:
+    with ProgressLine("lint") as progress:
         progress.follow(Run("thinking", 1, 5, tokens=3))
 
     assert capsys.readouterr() == ("", "")

@@ -8,7 +8,7 @@ from screens import same_as_file
 
 from bridge.api.setting_files import Listed as Setting
 from bridge.cli import config
-from bridge.cli.agent_list import Listed, list_lines
+from bridge.cli.agent_list import ListedAgent, list_lines
 from bridge.cli.doctor import screen
 from bridge.cli.models_text import advice_lines, model_lines, recommended_lines
 from bridge.cli.screen import folded
@@ -168,7 +168,7 @@ def test_doctor_where_only_past_requests_failed():
 
 
 def listed(name, place, routes, words, **more):
-    return Listed(name, place, routes, words, {}, **more)
+    return ListedAgent(name, place, routes, words, {}, **more)
 
 
 def test_agents_list():

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from bridge.agent_loop.chat_model import ChatRequest, Message, ModelFailed, Reply
+from bridge.agent_loop.chat_model import ChatRequest, Message, ModelFailed, ModelReply
 from bridge.config import Settings
 from bridge.endpoint.endpoint_model import EndpointModel, open_endpoint
 
@@ -190,7 +190,7 @@ def connect(server: ScriptedServer, *acts: Act, key: str = "") -> EndpointModel:
     return open_endpoint("openai:m", settings(server.url, key))
 
 
-def ask(endpoint: EndpointModel, *, seconds: float = 20.0, **more: Any) -> Reply:
+def ask(endpoint: EndpointModel, *, seconds: float = 20.0, **more: Any) -> ModelReply:
     """One reply; `more` are further fields of the request."""
     return endpoint.reply(
         ChatRequest(

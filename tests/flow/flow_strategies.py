@@ -101,7 +101,7 @@ def nested(leaves, conditions=conditions):
 @st.composite
 def _flows(draw):
     definitions = {
-        name: tree.Definition(name, base, prompt, model)
+        name: tree.FlowAgent(name, base, prompt, model)
         for name, base, prompt, model in draw(st.lists(_DEFINITIONS, max_size=2))
     }
     declared = {

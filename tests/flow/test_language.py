@@ -148,7 +148,7 @@ def test_definitions():
     )
 
     prompt = ("Look ", Parameter("deep", "twice"), ".\nA } too.")
-    assert flow.definitions == (tree.Definition("in-depth", "Explore", prompt),)
+    assert flow.definitions == (tree.FlowAgent("in-depth", "Explore", prompt),)
 
 
 @pytest.mark.parametrize(

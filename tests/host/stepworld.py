@@ -10,7 +10,7 @@ from bridge.store import step_states
 from bridge.store.variables import Holder, set_variables, values_of
 from bridge.workflows import progress
 from bridge.workflows.library import find_workflow
-from bridge.workflows.progress import Progress
+from bridge.workflows.progress import WorkflowProgress
 
 # Only looking, until a model says that it has seen enough; then anything.
 TWO = """
@@ -64,7 +64,7 @@ def led(world: HookWorld, text: str = TWO) -> tuple[str, str]:
 
 def activate(
     world: HookWorld, text: str = TWO, name: str = "two", **params: Any
-) -> Progress:
+) -> WorkflowProgress:
     """Begin a workflow in the session."""
     write(world, text, name)
     found = find_workflow(world.bridge.settings, world.project, name)

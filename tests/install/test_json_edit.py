@@ -7,7 +7,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from bridge.host.json_edit import Node, insert, parse, remove
+from bridge.host.json_edit import JsonNode, insert, parse, remove
 
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(),
@@ -21,7 +21,7 @@ UNHURRIED = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow]
 INDENTS = st.sampled_from([None, 0, 1, 2, 4, "\t"])
 
 
-def nodes(node: Node) -> list[Node]:
+def nodes(node: JsonNode) -> list[JsonNode]:
     return [node, *(each for part in node.parts for each in nodes(part.node))]
 
 

@@ -16,7 +16,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from thoroughness import rounds
 
-from bridge.agent_loop.chat_model import Reply
+from bridge.agent_loop.chat_model import ModelReply
 from bridge.agents.load import load
 from bridge.api.bridge import Bridge
 from bridge.config import Settings
@@ -159,7 +159,7 @@ class Anything:
         pass
 
     def reply(self, request):
-        return Reply(json.dumps(self._draw(values(request.shape))), tokens=1)
+        return ModelReply(json.dumps(self._draw(values(request.shape))), tokens=1)
 
 
 @pytest.mark.parametrize("agent", MAY_CALL)

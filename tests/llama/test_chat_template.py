@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bridge.agent_loop.chat_model import Message
-from bridge.llama.chat_template import Piece, TemplateFailed, pieces_of
+from bridge.llama.chat_template import ChatTemplateFailed, PromptPiece, pieces_of
 from bridge.llama.prompt_tokens import Prompt, prompt_of
 
 SYSTEM, USER = Message("system", "be brief"), Message("user", "why?")
@@ -16,18 +16,18 @@ NO_SYSTEM = (
 )
 
 
-def joined(pieces: list[Piece]) -> str:
+def joined(pieces: list[PromptPiece]) -> str:
     return "".join(piece.text for piece in pieces)
 
 
 def test_a_conversation_is_written_by_the_template():
     """The template's text and the contents stay apart, in order."""
     assert pieces_of([SYSTEM, USER], TEMPLATE) == [
-        Piece("<|im_start|>system\n"),
-        Piece("be brief", 0),
-        Piece("<|im_end|>\n<|im_start|>user\n"),
-        Piece("why?", 1),
-        Piece("<|im_end|>\n<|im_start|>assistant\n"),
+        PromptPiece("<|im_start|>system\n"),
+        PromptPiece("be brief", 0),
+        PromptPiece("<|im_end|>\n<|im_start|>user\n"),
+        PromptPiece("why?", 1),
+        PromptPiece("<|im_end|>\n<|im_start|>assistant\n"),
     ]
 
 
@@ -42,10 +42,10 @@ def test_without_a_system_role_its_text_goes_before_the_first_question():
     pieces = pieces_of([SYSTEM, USER], NO_SYSTEM)
 
     assert pieces == [
-        Piece("<|im_start|>user\n"),
-        Piece("be brief\n\n", 0),
-        Piece("why?", 1),
-        Piece("<|im_end|>\n<|im_start|>assistant\n"),
+        PromptPiece("<|im_start|>user\n"),
+        PromptPiece("be brief\n\n", 0),
+        PromptPiece("why?", 1),
+        PromptPiece("<|im_end|>\n<|im_start|>assistant\n"),
     ]
 
 
@@ -64,7 +64,7 @@ def test_without_a_system_role_its_text_goes_before_the_first_question():
 )
 def test_error_template(template):
     """A template may come from anywhere: it fails by name, and cannot escape."""
-    with pytest.raises(TemplateFailed) as caught:
+    with pytest.raises(ChatTemplateFailed) as caught:
         pieces_of([USER, USER], template)
 
     assert str(caught.value).startswith("the model's chat template")

@@ -11,7 +11,7 @@ from bench.shapes import SHAPES
 from localmodel import ASKED, LONG, SHAPE, ask, failure, start
 
 from bridge.agent_loop.chat_model import Message
-from bridge.llama.chat_template import Piece, pieces_of
+from bridge.llama.chat_template import PromptPiece, pieces_of
 from bridge.llama.gguf import read_header
 from bridge.llama.prompt_tokens import prompt_of
 from bridge.protocol.json_schema import problem_of
@@ -256,4 +256,4 @@ def test_the_prompt_is_tokenized_as_by_llama(vocabulary, template):
     )
 
     assert prompt_of(pieces, vocabulary, prefix=1).tokens == room[:count]
-    assert Piece(ASKED[1].content, 1) in pieces
+    assert PromptPiece(ASKED[1].content, 1) in pieces

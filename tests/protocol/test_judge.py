@@ -5,7 +5,7 @@ from words import GOOD, NUMBER, asked, said
 
 from bridge.protocol.agent_output import ANSWER_SCHEMA
 from bridge.protocol.contract import full_prompt
-from bridge.protocol.judge import Verdict, judge
+from bridge.protocol.judge import Judgement, judge
 from bridge.protocol.request import Request
 
 
@@ -15,7 +15,7 @@ def test_the_bridge_fills_in_its_fields():
     verdict = judge(request, said(GOOD), agent_id="agent-7", now_ms=99)
 
     ours = {"agentId": "agent-7", "taskId": "t-1", "timestamp": 99}
-    assert verdict == Verdict(parsed=GOOD | {"evidence": []} | ours)
+    assert verdict == Judgement(parsed=GOOD | {"evidence": []} | ours)
 
 
 def test_an_agent_cannot_fill_in_the_fields_of_the_bridge():
@@ -53,7 +53,7 @@ ANSWERS = {
 
 @pytest.mark.parametrize(("words", "parsed"), ANSWERS.values(), ids=ANSWERS)
 def test_the_one_valid_value_is_the_answer(words, parsed):
-    assert judge(asked(NUMBER), words) == Verdict(parsed=parsed)
+    assert judge(asked(NUMBER), words) == Judgement(parsed=parsed)
 
 
 KINDS = ["array", "object", "integer", "boolean", "string", "null"]
@@ -182,7 +182,7 @@ ECHOES = {
 def test_error_an_echo_of_the_prompt(words):
     found = judge(asked(prompt=PROMPT), words)
 
-    assert found._replace(told=None) == Verdict(
+    assert found._replace(told=None) == Judgement(
         code="prompt_echo",
         complaint="the last message repeats the prompt instead of answering it",
     )

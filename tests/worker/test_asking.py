@@ -140,7 +140,7 @@ def test_a_reply_that_comes_as_its_agent_ends_is_told_to_the_next(loop):
     request = loop.bridge.submit("Look.", "checker", route="endpoint", may_ask=True)
     me = identify(os.getpid())
     watch = Watch(store, store.claim_one(request, Claimant("s", me)), lambda _: None)
-    ask = asking.Asking(store, request, me, watch, hold_s=0)
+    ask = asking.QuestionRelay(store, request, me, watch, hold_s=0)
 
     assert ask(Asked("Which colour?", {"enum": ["red"]})) is None
     loop.bridge.reply(request, "red")

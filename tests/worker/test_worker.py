@@ -22,7 +22,7 @@ from bridge.api.wait import Waiter
 from bridge.errors import InvalidRequest, StateUnavailable, StateVanished
 from bridge.protocol.claimed_commands import ToolCall
 from bridge.protocol.ids import RequestId
-from bridge.protocol.judge import Verdict
+from bridge.protocol.judge import Judgement
 from bridge.protocol.outcome import Outcome
 from bridge.protocol.response import failed
 from bridge.protocol.status import Stage, ignore
@@ -72,7 +72,7 @@ def test_the_record_names_the_process_that_serves_it(store):
 
 RAN = {"type": "t", "content": "c", "command": "pytest -q"}
 CLAIMED = json.dumps({"status": "success", "summary": "ran", "evidence": [RAN]})
-REJECTED = Verdict(code="schema_mismatch", complaint="no")
+REJECTED = Judgement(code="schema_mismatch", complaint="no")
 NO = '{"status": "failed", "summary": "no"}'
 ENDS = {
     "prose": (Outcome("All is well."), "no_json", "failed"),
@@ -135,7 +135,9 @@ def test_an_executor_may_judge_the_words_itself(store):
     """It knows more about what ran than the words tell."""
     parsed = {"status": "success", "summary": "judged", "evidence": []}
 
-    new_worker(store, saying(Outcome("words", verdict=Verdict(parsed=parsed)))).serve(A)
+    new_worker(store, saying(Outcome("words", verdict=Judgement(parsed=parsed)))).serve(
+        A
+    )
 
     ended = response(store)
     assert ended.success

@@ -25,7 +25,7 @@ from typing import Any, Self
 
 from bridge.testing.stage.replies import (
     Answer,
-    Failure,
+    HttpFailure,
     error,
     error_body,
     events,
@@ -198,7 +198,7 @@ class _Handler(BaseHTTPRequestHandler):
             self._send_json(200, _plain_answer(request))
         elif answer is None:
             self.close_connection = True
-        elif isinstance(answer, Failure):
+        elif isinstance(answer, HttpFailure):
             self._send_json(answer.status, error_body(answer), answer.headers)
         elif request.body.get("stream"):
             stream = b"".join(events(answer, request.body))

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 
 from bridge.testing.stage.replies import (
     Answer,
-    Failure,
+    HttpFailure,
     Reply,
     Text,
     ToolUse,
@@ -159,7 +159,11 @@ def subagent_turn(answers: Answers, request: ApiRequest) -> Answer:
     if _was_handed_back(request):
         return reply("handed back")
     answer = answers(request.prompt, request)
-    if isinstance(answer, Failure) or not answer.blocks or answer.reason == "tool_use":
+    if (
+        isinstance(answer, HttpFailure)
+        or not answer.blocks
+        or answer.reason == "tool_use"
+    ):
         return answer
     words = "".join(b.text for b in answer.blocks if isinstance(b, Text))
     return Reply((tool_use(HANDBACK, {"message": words}),), delay_s=answer.delay_s)

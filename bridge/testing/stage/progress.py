@@ -32,7 +32,7 @@ _SHOWN_LINES = 25
 _PAUSE_S = 15.0
 
 
-class Progress:
+class CommandProgress:
     """How far a command is, by its output."""
 
     def __init__(self, what: str) -> None:
@@ -74,7 +74,7 @@ def run(what: str, command: Sequence[str]) -> tuple[int, str]:
 
     Returns its exit code and the end of its output.
     """
-    progress = Progress(what)
+    progress = CommandProgress(what)
     over = threading.Event()
     shower = threading.Thread(target=_show, args=(progress, over))
     shower.start()
@@ -95,7 +95,7 @@ def run(what: str, command: Sequence[str]) -> tuple[int, str]:
     return process.returncode, "\n".join(progress.last)
 
 
-def _show(progress: Progress, over: threading.Event) -> None:
+def _show(progress: CommandProgress, over: threading.Event) -> None:
     stream = sys.stderr
     if not stream.isatty():
         while not over.wait(_PAUSE_S):

@@ -1,7 +1,7 @@
 """What the scripted model says: plain values, and how they travel.
 
 A script answers a request with a `Reply` (blocks of text and tool calls) or with a
-`Failure` (an HTTP error). `message` and `events` turn a reply into the two forms in
+`HttpFailure` (an HTTP error). `message` and `events` turn a reply into the two forms in
 which the Messages API sends one: a JSON object, or a stream of server-sent events.
 
 Source: Anthropic API reference, "Messages" and "Streaming Messages".
@@ -65,7 +65,7 @@ class Reply:
 
 
 @dataclass(frozen=True, slots=True)
-class Failure:
+class HttpFailure:
     """An HTTP error in place of a message."""
 
     status: int
@@ -75,7 +75,7 @@ class Failure:
     delay_s: float = 0
 
 
-Answer = Reply | Failure
+Answer = Reply | HttpFailure
 
 
 def text(words: str) -> Text:
@@ -108,9 +108,9 @@ def error(
     *,
     headers: Mapping[str, str] | None = None,
     delay_s: float = 0,
-) -> Failure:
+) -> HttpFailure:
     """Make an HTTP error, such as `error(529, "overloaded_error", "Overloaded")`."""
-    return Failure(status, error_type, message, headers or {}, delay_s)
+    return HttpFailure(status, error_type, message, headers or {}, delay_s)
 
 
 def message(answer: Reply, request: Mapping[str, Any]) -> dict[str, Any]:
@@ -132,7 +132,7 @@ def events(answer: Reply, request: Mapping[str, Any]) -> Iterator[bytes]:
     yield _event("message_stop")
 
 
-def error_body(failure: Failure) -> dict[str, Any]:
+def error_body(failure: HttpFailure) -> dict[str, Any]:
     """Return the JSON body of an error answer."""
     return {
         "type": "error",

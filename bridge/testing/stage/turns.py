@@ -24,7 +24,7 @@ Role = Literal["main", "subagent", "side"]
 
 
 @dataclass(frozen=True, slots=True)
-class ToolResult:
+class SeenToolResult:
     """What one tool call gave back to the model."""
 
     call_id: str
@@ -129,10 +129,10 @@ class ApiRequest:
         return ""
 
     @property
-    def tool_results(self) -> list[ToolResult]:
+    def tool_results(self) -> list[SeenToolResult]:
         """The tool results since the model's last own words."""
         return [
-            ToolResult(
+            SeenToolResult(
                 str(block.get("tool_use_id", "")),
                 "\n".join(_texts(block.get("content"))),
                 bool(block.get("is_error")),

@@ -67,7 +67,7 @@ def test_elsewhere_a_line_now_and_then(monkeypatch, capsys, tmp_path):
 
 
 def test_what_a_compiler_quotes_is_no_step():
-    shown = progress.Progress("pip")
+    shown = progress.CommandProgress("pip")
     for line in ("[3/9] building ggml.c", "  412 |   int a;", "      |       ^~~~"):
         shown.take(line)
 
