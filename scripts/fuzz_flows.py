@@ -28,7 +28,7 @@ from flow_printer import print_flow
 from bridge.engine.begin import new_run
 from bridge.engine.rehearsal import Rehearsal
 from bridge.errors import UnclearAnswer
-from bridge.flow.checks import FlowSurroundings, check_flow
+from bridge.flow.checks import Surroundings, check_flow
 from bridge.flow.compiler import compile_flow
 from bridge.flow.drawing import drawing_of, mermaid_of
 from bridge.flow.graph import graph_of
@@ -85,7 +85,7 @@ def use(source: str, dice: Random) -> Used:
         taken = time.process_time() - begun
         check_places(as_read(source), error.problems)
         return Used("refused", taken, 0)
-    found = check_flow(flow, FlowSurroundings(find_flow=find))
+    found = check_flow(flow, Surroundings(find_flow=find))
     taken = time.process_time() - begun
     problems = [*found.errors, *found.warnings]
     check_places(flow.source, diagnostics("flow", flow.source, problems))

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from bridge.agents.files import Unreadable, place_in, read_bytes
 from bridge.agents.trust import Trust
 from bridge.errors import BridgeError, InvalidRequest, NotTrusted
-from bridge.flow.checks import FlowSurroundings, check_flow
+from bridge.flow.checks import Surroundings, check_flow
 from bridge.flow.compiler import compile_flow
 from bridge.flow.library import SUFFIX, Library, digest_of, text_of
 from bridge.flow.parameters import wrong_arguments
@@ -190,13 +190,13 @@ class Flows:
 
     def around(
         self, file: Path | None = None, read: Callable[[Path], str] | None = None
-    ) -> FlowSurroundings:
+    ) -> Surroundings:
         """What a flow in this file can name; `read` reads those that it calls."""
         beside = [file.parent] if file else []
         library = Library([*beside, *self.folders], read or self._text)
-        return FlowSurroundings(agent_check(self.settings, self.project), library.find)
+        return Surroundings(agent_check(self.settings, self.project), library.find)
 
-    def checked(self, text: str, file: Path | None, around: FlowSurroundings) -> Flow:
+    def checked(self, text: str, file: Path | None, around: Surroundings) -> Flow:
         """Parse a flow, and check that it can run.
 
         Raises:

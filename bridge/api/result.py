@@ -12,6 +12,7 @@ import orjson
 from bridge.errors import InvalidRequest
 from bridge.protocol.agent_output import AgentOutput, Evidence
 from bridge.protocol.claimed_commands import rests_on_evidence
+from bridge.protocol.record import first_problem
 from bridge.protocol.response import Failure, RequestFailed, Response
 from bridge.protocol.status import Stage, Status
 from bridge.protocol.usage import Usage
@@ -149,8 +150,6 @@ def _is_output(value: object) -> bool:
 
 
 def _mismatch(response: Response, exc: ValidationError) -> Response:
-    from bridge.protocol.pydantic_model import first_problem  # imports pydantic
-
     failure = Failure(
         code="schema_mismatch", message=first_problem(exc), stage=Stage.INVALID_ANSWER
     )

@@ -26,7 +26,7 @@ MAX_STEPS = 20_000
 
 
 @dataclass(frozen=True, slots=True)
-class FlowSurroundings:
+class Surroundings:
     """What a flow names and does not define.
 
     `wrong_agent` says what is wrong with the name of an agent, and `find_flow` gives
@@ -37,7 +37,7 @@ class FlowSurroundings:
     find_flow: FindFlow | None = None
 
 
-def check_flow(flow: Flow, around: FlowSurroundings = FlowSurroundings()) -> Findings:
+def check_flow(flow: Flow, around: Surroundings = Surroundings()) -> Findings:
     """Find what is wrong with a flow."""
     found = Findings(Problems(), Problems())
     try:
@@ -109,7 +109,7 @@ def _check_guards(visits: list[Visit], errors: Problems) -> None:
 
 
 def _check_agents(
-    flow: Flow, visits: list[Visit], around: FlowSurroundings, found: Findings
+    flow: Flow, visits: list[Visit], around: Surroundings, found: Findings
 ) -> None:
     defined = {f"${each.name}": each for each in flow.definitions}
     first = {

@@ -36,7 +36,7 @@ from bridge.mcp.records import (
 from bridge.mcp.results import refused
 from bridge.mcp.serving import Serving
 from bridge.mcp.validation_tools import ValidationTools
-from bridge.protocol.pydantic_model import first_problem
+from bridge.protocol.record import first_problem
 from bridge.tasks.tool_table import TOOLS
 
 INSTRUCTIONS = """\

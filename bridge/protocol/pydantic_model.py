@@ -11,15 +11,9 @@ from pydantic import BaseModel, ConfigDict, TypeAdapter, create_model
 from pydantic import Field as PydanticField
 from pydantic_core import core_schema
 
-from bridge.protocol.plain_types import QUOTED_CHARS, REQUIRED
+from bridge.protocol.plain_types import REQUIRED
 
 _CONFIG = ConfigDict(frozen=True, extra="allow", populate_by_name=True)
-# What JSON calls the kinds of values.
-_KINDS = {
-    "boolean": "true or false",
-    "dictionary": "an object",
-    "integer": "an integer",
-}
 # `Kind` is a subclass of `Value`, which is passed along: it imports this module.
 Kind = Any
 
@@ -78,19 +72,3 @@ def _as_model(value: Any) -> BaseModel:
     extra: Any = made.model_extra
     extra.update(value.model_extra)
     return made
-
-
-def first_problem(exc: Any) -> str:
-    """The first problem in pydantic's `ValidationError`, in one line, place first."""
-    problem = exc.errors(include_url=False, include_context=False)[0]
-    place = ".".join(str(part) for part in problem["loc"]) or "the object"
-    said, value = str(problem["msg"]), problem["input"]
-    kind = said.partition(" a valid ")[2].partition(",")[0]
-    if said.startswith("Input should be a valid"):
-        line = f"{place}: expected {_KINDS.get(kind, f'a {kind}')}"
-    else:
-        said = said.replace("Input should", "must")
-        line = f"{place}: {said[:1].lower()}{said[1:]}"
-    if problem["type"] == "literal_error" and isinstance(value, str):
-        line += f", not {value[:QUOTED_CHARS]!r}"
-    return line

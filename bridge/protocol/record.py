@@ -15,11 +15,18 @@ from typing import Annotated, Any, TypeVar, get_args
 
 from bridge.errors import NewerSchema
 from bridge.protocol import plain_json
-from bridge.protocol.plain_types import InvalidValue, Limits
+from bridge.protocol.plain_types import QUOTED_CHARS, InvalidValue, Limits
 from bridge.protocol.value import Value
 from bridge.protocol.wording import one_line
 
 SCHEMA_VERSION = 1
+
+# What JSON calls pydantic's kinds of values.
+_KINDS = {
+    "boolean": "true or false",
+    "dictionary": "an object",
+    "integer": "an integer",
+}
 
 # The key that lists what a reader must know.
 _NEEDS = "needs"
@@ -182,3 +189,19 @@ def printable(text: str) -> str:
         return text.encode("utf-8", "replace").decode()
     # Itself: a long answer is not kept twice.
     return text
+
+
+def first_problem(exc: Any) -> str:
+    """The first problem in pydantic's `ValidationError`, in one line, place first."""
+    problem = exc.errors(include_url=False, include_context=False)[0]
+    place = ".".join(str(part) for part in problem["loc"]) or "the object"
+    said, value = str(problem["msg"]), problem["input"]
+    kind = said.partition(" a valid ")[2].partition(",")[0]
+    if said.startswith("Input should be a valid"):
+        line = f"{place}: expected {_KINDS.get(kind, f'a {kind}')}"
+    else:
+        said = said.replace("Input should", "must")
+        line = f"{place}: {said[:1].lower()}{said[1:]}"
+    if problem["type"] == "literal_error" and isinstance(value, str):
+        line += f", not {value[:QUOTED_CHARS]!r}"
+    return line

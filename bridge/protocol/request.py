@@ -62,15 +62,15 @@ class Request(Record):
     `variables` are what the templates of a definition can use beside the prompt;
     `context` is added after it as data, such as the change to be reviewed. `held` is
     the limit on concurrent agents that its asker exceeded: it waits for a person's yes.
-    `asker` is the session that it was made in, even if `requester` says otherwise.
-    `workflow` is the key of the agent's workflow that the asker wants. `folder` is
-    where the agent works instead of the project: a worktree of it
-    (`bridge.store.work_folder`). `traceparent` is the asker's place in a trace
-    (`bridge.protocol.trace_context`). `failures` are the tries before; it is not
-    claimed again until `not_before`. `wait_quota`: wait when the plan's usage limit is
-    reached, instead of failing. `continues` is an answered request whose agent must
-    answer this one. With `context_from` its agent is a fork of that session's
-    conversation, and knows what it knows (`bridge.host.forks`).
+    `asker` is the session that it was made below, whatever `requester` says. `workflow`
+    is the key of the agent's workflow that the asker wants. `folder` is where the agent
+    works instead of the project: a worktree of it (`bridge.store.work_folder`).
+    `traceparent` is the asker's place in a trace (`bridge.protocol.trace_context`).
+    `failures` are the tries before; it is not claimed again until `not_before`.
+    `wait_quota`: wait when the plan's usage limit is reached, instead of failing.
+    `continues` is an answered request whose agent must answer this one. With
+    `context_from` its agent is a fork of that session's conversation, and knows what it
+    knows (`bridge.host.forks`).
 
     An agent that `may_ask` may end with a question: `asks` is the question that waits
     for its reply, and until then the request is not claimed; `exchanges` are those that

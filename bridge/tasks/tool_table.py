@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from pydantic import BaseModel, ValidationError
 
 from bridge.errors import InvalidRequest
-from bridge.protocol.pydantic_model import first_problem
+from bridge.protocol.record import first_problem
 from bridge.protocol.wording import quoted
 from bridge.tasks import calls
 from bridge.tasks import tool_arguments as given

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from bridge.flow.checks import FlowSurroundings, check_flow
+from bridge.flow.checks import Surroundings, check_flow
 from bridge.flow.parser import parse_flow
 from bridge.flow.problems import MAX_PROBLEMS
 from bridge.policy.condition_problem import place
@@ -39,7 +39,7 @@ def find_flow(name):
 def found(source):
     """Place and message of every problem: errors, then warnings."""
     flow = parse_flow(source)
-    findings = check_flow(flow, FlowSurroundings(wrong_agent, find_flow))
+    findings = check_flow(flow, Surroundings(wrong_agent, find_flow))
     return [
         f"{line}:{column}: {level}{problem.message}"
         for level, problems in (("", findings.errors), ("warning: ", findings.warnings))
