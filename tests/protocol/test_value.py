@@ -29,17 +29,13 @@ class Report(BaseModel):
 
 
 @pytest.mark.parametrize("field", FIELDS)
-@pytest.mark.parametrize("value", ODD, ids=repr)
-def test_what_is_read_is_what_the_json_schema_says(field, value):
+def test_what_is_read_is_what_the_json_schema_says(field):
     """pydantic, which makes the schema, reads the same; it only converts more."""
-    data = PLAIN | {field: value}
-    try:
-        found = Request.model_validate(data)
-    except InvalidValue:
-        return
-
-    read = model_of(Request).model_validate(data)
-    assert found.model_dump() == read.model_dump()
+    for data in (PLAIN | {field: value} for value in ODD):
+        if Request.fits(data):
+            found = Request.model_validate(data)
+            read = model_of(Request).model_validate(data)
+            assert found.model_dump() == read.model_dump()
 
 
 CLAIM = {"session": "s", "host": {"pid": 1, "startTime": "1", "boot": "b"}, "at": 1}
