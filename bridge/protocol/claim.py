@@ -1,4 +1,4 @@
-"""Who works on a request, and its progress."""
+"""Who works on a request, and its progress; the tries that failed before."""
 
 from typing import Annotated
 
@@ -17,6 +17,10 @@ def _check(value: str) -> str:
     except InvalidRequest as exc:
         raise ValueError(str(exc)) from None
 
+
+# A limit of a plan may be met often: the last failed tries are kept.
+MAX_KEPT = 16
+MAX_MESSAGE = 300
 
 RequestIdField = Annotated[str, _check]
 SessionId = Annotated[str, Limits(pattern=r"^[A-Za-z0-9_-]{1,128}$")]
@@ -77,3 +81,16 @@ class Claim(Value):
         if self.corrections:
             return Stage.INVALID_ANSWER
         return Stage.OFFERED if self.launched_at is None else Stage.RUNNING
+
+
+class FailedTry(Value):
+    """When a try ended, in milliseconds since 1970, and why.
+
+    `attempt` counts the tries from 1. A limit of the plan spends none: then the next
+    try has the same number.
+    """
+
+    at: Milliseconds
+    code: str
+    message: str = ""
+    attempt: Count = 1

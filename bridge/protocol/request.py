@@ -5,9 +5,8 @@ from typing import Annotated, Any, Literal, Self
 from bridge.errors import InvalidRequest
 from bridge.protocol import plain_json
 from bridge.protocol.applied import AgentName, Applied, Reuse
-from bridge.protocol.claim import Claim, RequestIdField, SessionId
+from bridge.protocol.claim import Claim, FailedTry, RequestIdField, SessionId
 from bridge.protocol.digest import sha256_of
-from bridge.protocol.failed_try import FailedTry
 from bridge.protocol.ids import Priority
 from bridge.protocol.names import GENERAL, TEMPORARY
 from bridge.protocol.node import Node

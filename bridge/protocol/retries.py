@@ -11,7 +11,7 @@ from datetime import datetime
 from typing import Literal
 from zlib import crc32
 
-from bridge.protocol.failed_try import MAX_KEPT, MAX_MESSAGE, FailedTry
+from bridge.protocol.claim import MAX_KEPT, MAX_MESSAGE, FailedTry
 from bridge.protocol.failure_codes import FailureCode
 from bridge.protocol.named_time import named_time
 from bridge.protocol.request import Request

@@ -13,8 +13,7 @@ from bridge.doctor import requests as queue_check
 from bridge.doctor.finding import Verdict, problem
 from bridge.doctor.requests import Queue, judge
 from bridge.host.wake_problems import JUST_STARTED, NO_WATCH, UNANSWERED
-from bridge.protocol.claim import Claim, HostProcess
-from bridge.protocol.failed_try import FailedTry
+from bridge.protocol.claim import Claim, FailedTry, HostProcess
 from bridge.protocol.request import Request
 from bridge.store.host_process import identify
 from bridge.store.sessions import Session, SessionLimits

@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 from storeworld import START_US, request, this_process
 
 from bridge.protocol import retries
-from bridge.protocol.claim import Claim
-from bridge.protocol.failed_try import MAX_KEPT, MAX_MESSAGE, FailedTry
+from bridge.protocol.claim import MAX_KEPT, MAX_MESSAGE, Claim, FailedTry
 from bridge.protocol.failure_codes import FailureCode
 from bridge.protocol.request import Request
 from bridge.protocol.response import Response, failed

@@ -13,8 +13,7 @@ from storeworld import (
     this_process,
 )
 
-from bridge.protocol.claim import Claim
-from bridge.protocol.failed_try import FailedTry
+from bridge.protocol.claim import Claim, FailedTry
 from bridge.protocol.status import Status
 from bridge.store import Claimant, sweep
 from bridge.store.lifecycle import fate_of_claimed
