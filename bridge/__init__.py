@@ -57,9 +57,9 @@ if TYPE_CHECKING:
     from bridge.flow.problems import InvalidFlow
     from bridge.pipelines.problems import InvalidWorkflow
     from bridge.protocol.agent_output import AgentOutput, Evidence
-    from bridge.protocol.node import Node
     from bridge.protocol.outcome import Progress
     from bridge.protocol.question import Question
+    from bridge.protocol.request import Node
     from bridge.protocol.response import RequestFailed, Response
     from bridge.protocol.status import Stage
     from bridge.store.step_states import WorkflowActive
@@ -109,7 +109,7 @@ _MODULES = {
         "api.bridge": "Bridge ask spawn_agent start_agent",
         "flow.problems": "InvalidFlow",
         "pipelines.problems": "InvalidWorkflow",
-        "protocol.node": "Node",
+        "protocol.request": "Node",
         "protocol.outcome": "Progress",
         "protocol.question": "Question",
         "protocol.response": "RequestFailed Response",

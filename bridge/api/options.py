@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypedDict
 from bridge.config import LONGEST_S
 from bridge.errors import InvalidRequest
 from bridge.protocol.ids import Priority
-from bridge.protocol.node import Node
-from bridge.protocol.request import ContextFrom
+from bridge.protocol.request import ContextFrom, Node
 from bridge.protocol.status import Stage
 from bridge.protocol.type_checks import check, seconds_in
 from bridge.routes import OwnRoute

@@ -20,9 +20,8 @@ from bridge.protocol.ids import (
     is_id,
     new_request_id,
 )
-from bridge.protocol.node import Node
 from bridge.protocol.question import KEY
-from bridge.protocol.request import Request
+from bridge.protocol.request import Node, Request
 from bridge.protocol.trace_context import find_context
 from bridge.protocol.type_checks import check
 from bridge.protocol.wording import one_line

@@ -17,7 +17,7 @@ from bridge.freshness.disk import OneLook, Unknowable
 from bridge.freshness.never_reused import ANOTHER, Given, is_about, why_never
 from bridge.freshness.reads import Difference, differences
 from bridge.protocol.ids import check_id
-from bridge.protocol.node import Node
+from bridge.protocol.request import Node
 from bridge.routes import OWN, RouteName
 from bridge.store.nofollow import open_beneath
 from bridge.store.store import Store

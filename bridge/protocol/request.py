@@ -9,7 +9,6 @@ from bridge.protocol.claim import Claim, FailedTry, RequestIdField, SessionId
 from bridge.protocol.digest import sha256_of
 from bridge.protocol.ids import Priority
 from bridge.protocol.names import GENERAL, TEMPORARY
-from bridge.protocol.node import Node
 from bridge.protocol.plain_types import InvalidValue, Limits, camel_case, field
 from bridge.protocol.question import MOST, Asking, Exchange
 from bridge.protocol.question import told as told_of
@@ -34,6 +33,33 @@ _ASKED_LATER = ("workflow", "folder", "continues", "context_from")
 
 # Whose conversation an agent begins with, where it is not its own: a session's.
 ContextFrom = Literal["session"]
+
+
+class Node(Value):
+    """A piece of source that a request is about, as it was when it was made.
+
+    `file` is relative to the project; `line` counts from 1.
+    """
+
+    file: str
+    name: str
+    type: str
+    line: Annotated[int, Limits(ge=1)]
+    text: str
+
+    @property
+    def node_type(self) -> str:
+        """`type`, as templates call it."""
+        return self.type
+
+    @property
+    def file_path(self) -> str:
+        """`file`, as templates call it."""
+        return self.file
+
+    def __str__(self) -> str:
+        """What an agent reads if no template of its definition uses the node."""
+        return f"{self.file}, line {self.line}, {self.type} {self.name}:\n\n{self.text}"
 
 
 class Uptime(Value):

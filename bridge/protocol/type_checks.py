@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from bridge.errors import InvalidRequest
-from bridge.protocol.node import Node
 from bridge.protocol.record import as_json
+from bridge.protocol.request import Node
 from bridge.protocol.wording import quoted
 
 

@@ -10,7 +10,7 @@ from storeworld import store_in
 from bridge.agents.apply import applied, resolve, with_context
 from bridge.agents.prompt import TASK_FOLLOWS, instructions_of, render_request
 from bridge.errors import InvalidRequest
-from bridge.protocol.node import Node
+from bridge.protocol.request import Node
 
 NODE = Node(file="src/a.py", name="f", type="function", line=3, text="def f(): {{ x }}")
 SHOWN = "src/a.py, line 3, function f:"

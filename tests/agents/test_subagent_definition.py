@@ -16,7 +16,7 @@ from bridge.agents.subagent_definition import InitialContext, load_subagent_defi
 from bridge.agents.syntax_node import NODE_NAMES, node_scope
 from bridge.agents.templates import TemplateFailed
 from bridge.errors import BadDefinition
-from bridge.protocol.node import Node
+from bridge.protocol.request import Node
 
 NODE = SimpleNamespace(
     text="def f(): ...",

@@ -8,7 +8,7 @@ import pytest
 from bridge.errors import ExtraMissing, InvalidRequest
 from bridge.extras import how_to_add
 from bridge.nodes.lookup import MAX_FILE_BYTES, find_node
-from bridge.protocol.node import Node
+from bridge.protocol.request import Node
 
 PYTHON = """\
 import os
