@@ -13,9 +13,8 @@ from typing import TYPE_CHECKING, Any, get_args
 
 from bridge.agents.workflow_choice import choose
 from bridge.errors import InvalidRequest
-from bridge.protocol.applied import Applied, Reuse, WorkflowOf
 from bridge.protocol.ids import RequestId, is_id
-from bridge.protocol.request import Request
+from bridge.protocol.request import Applied, Request, Reuse, WorkflowOf
 from bridge.routes import RouteName
 from bridge.store.store import Store
 

@@ -16,9 +16,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from bridge.errors import InvalidRequest
-from bridge.protocol.applied import WorkflowOf
 from bridge.protocol.names import OF_TASK
-from bridge.protocol.request import Request
+from bridge.protocol.request import Request, WorkflowOf
 from bridge.protocol.wording import quoted
 
 if TYPE_CHECKING:

@@ -32,8 +32,7 @@ if TYPE_CHECKING:
 
     from bridge.config import Settings
     from bridge.policy.step_record import CompiledWorkflow
-    from bridge.protocol.applied import WorkflowOf
-    from bridge.protocol.request import Request
+    from bridge.protocol.request import Request, WorkflowOf
     from bridge.store.sessions import Session
     from bridge.store.store import Store
     from bridge.store.subagent_runs import AgentRun

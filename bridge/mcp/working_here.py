@@ -14,8 +14,7 @@ from bridge.mcp.caller import Caller, check_variables
 from bridge.mcp.results import StartedAgent
 from bridge.mcp.starting import Wanted
 from bridge.policy.step_record import CompiledWorkflow
-from bridge.protocol.applied import WorkflowOf
-from bridge.protocol.request import Request
+from bridge.protocol.request import Request, WorkflowOf
 from bridge.workflows import progress
 
 

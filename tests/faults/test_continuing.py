@@ -20,8 +20,7 @@ from storeworld import (
 from systemcalls import together
 from test_kill_points import check_promises
 
-from bridge.protocol.applied import Applied, Reuse
-from bridge.protocol.request import Request
+from bridge.protocol.request import Applied, Request, Reuse
 from bridge.store import idle_agents
 from bridge.store.store import Store
 

@@ -5,10 +5,9 @@ from typing import Any
 import pytest
 from storeworld import request, this_process
 
-from bridge.protocol.applied import Applied
 from bridge.protocol.claim import Claim
 from bridge.protocol.dedup import differences
-from bridge.protocol.request import Node, Request
+from bridge.protocol.request import Applied, Node, Request
 from bridge.protocol.response import Route
 
 NODE = Node(file="a.py", name="f", type="function", line=3, text="def f(): ...")

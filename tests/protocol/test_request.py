@@ -7,10 +7,9 @@ from typing import Any
 import pytest
 
 from bridge.errors import InvalidRequest
-from bridge.protocol.applied import Applied
 from bridge.protocol.claim import Claim, HostProcess
 from bridge.protocol.digest import sha256_of
-from bridge.protocol.request import Node, Request, Uptime
+from bridge.protocol.request import Applied, Node, Request, Uptime
 from bridge.protocol.status import Stage
 
 HOST = HostProcess(pid=1, start_time="1", boot="b")

@@ -10,7 +10,7 @@ from bridge.agents.load import load
 from bridge.cli.main import run
 from bridge.errors import BridgeError, InvalidRequest, NotTrusted
 from bridge.host.conversations import compiled
-from bridge.protocol.applied import WorkflowOf
+from bridge.protocol.request import WorkflowOf
 from bridge.workflows.own_steps import read_steps
 
 FIXER = """\
