@@ -7,9 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
 from bridge.errors import InvalidRequest
-from bridge.metrics.cells import Cell, FlowCell, TaskCell
-from bridge.metrics.histogram import BASE
-from bridge.metrics.tally import Tally
+from bridge.metrics.counts import BASE, Cell, FlowCell, Tally, TaskCell
 from bridge.protocol.wording import quoted
 
 SCHEMA_VERSION = 1

@@ -29,7 +29,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
-from bridge.metrics.names import OTHERS
+from bridge.metrics.lines import OTHERS
 from bridge.protocol.failure_codes import MEANINGS
 
 Cells = list[dict[str, Any]]
