@@ -201,12 +201,12 @@ class _Reading:
         self._counter.add_all(ends, self._days)
 
     def take_usage(self, line: bytes) -> None:
-        """What was told last, counts."""
+        """The last report of a usage counts."""
         if (later := _LATER.read(line)) is not None:
             self._told.setdefault(later.request_id, later)
 
     def take_run(self, line: bytes) -> None:
-        """The last end of a run counts: it may have gone on after another."""
+        """The last end of a run counts: it may have been resumed after another."""
         if (end := _RUNS.read(line)) is not None:
             run = _Run(self._days[line[_PART]], _event(line), end)
             self._runs.setdefault(end.request_id, run)
@@ -228,8 +228,8 @@ class _Reading:
         for name, (day, status, end) in self._runs.items():
             key = day, names[end.flow]
             times = [] if end.duration_ms is None else [end.duration_ms or 1]
-            # The last agents may tell what they took after the run's end; of those
-            # that ended before the time in question, only the run's line tells.
+            # The last agents may report what they took after the run's end; what others
+            # took before the time in question stands in the run's line alone.
             tokens = max(self._counter.run_tokens.get(name, 0), end.tokens)
             run = FlowCell(*key, {status: 1}, Histogram.of(times), end.agents, tokens)
             found.setdefault(key, FlowCell(*key)).add(run)

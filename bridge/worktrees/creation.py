@@ -6,8 +6,8 @@ and agents that work there use the project's state. Git sees an ordinary worktre
     FOLDER/.git                          gitdir: PROJECT/.git/worktrees/ENTRY
     PROJECT/.git/worktrees/ENTRY/        HEAD, commondir, gitdir → FOLDER/.git, index
 
-The entry appears whole. What is said in the record beside the folder comes first, so
-that a killed call is gone on with by the next one.
+The entry appears whole. The record beside the folder is written first, so that the next
+call can finish an interrupted one.
 """
 
 from __future__ import annotations

@@ -218,7 +218,7 @@ def _log_line(git: Git, old: CommitId | None, new: CommitId, why: str) -> str:
 
 
 def _log(folder: Path, name: str, line: str) -> None:
-    """Add a line to a log of git's; one that is no plain file is left alone."""
+    """Add a line to one of git's logs, unless it is not a plain file."""
     path = _beneath(folder, name)
     path.parent.mkdir(parents=True, exist_ok=True)
     fd = os.open(path, _LOG | os.O_CLOEXEC, 0o666)

@@ -1,8 +1,8 @@
 """Remove a worktree of ours, with its branch; work that would be lost is refused.
 
 Only what has a record beside it is removed: the folder, its entry in the repository,
-its branch. The record goes last, so that a killed removal is gone on with; what was
-made there since is work as before.
+its branch. The record goes last, so that the next call can finish a killed removal;
+what was made there since is work as before.
 """
 
 from __future__ import annotations
@@ -117,7 +117,7 @@ def _refuse_used(git: Git, worktree: Worktree) -> None:
 def _refuse_unsaved(git: Git, worktree: Worktree) -> None:
     has_moved = refs.tip(git, worktree.branch) not in (None, worktree.start)
     if worktree.stage == "making" and not has_moved:
-        # Nobody was told of it; but git shows it.
+        # It was never handed out, though git shows it.
         return
     folder, what = worktree.folder, []
     found, inner = look(git, worktree), _repositories(git, folder)
