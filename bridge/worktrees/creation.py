@@ -25,7 +25,7 @@ from bridge.worktrees.git_locks import sync
 from bridge.worktrees.index_file import IndexCopy
 from bridge.worktrees.own_process import in_own_process
 from bridge.worktrees.refused import WorktreeGone, WorktreeRefused
-from bridge.worktrees.removal import refuse_loss, remove_all
+from bridge.worktrees.removal import remove_seen
 from bridge.worktrees.repository import Git, bounded, open_tree, opened
 from bridge.worktrees.worktree import Worktree, find, write
 
@@ -61,8 +61,7 @@ def create(project: Path, branch: str, folder: Path, *, base: str = "HEAD") -> W
                 ways=("choose another folder",),
             )
         if worktree is not None and worktree.stage == "removing":
-            refuse_loss(git, worktree)
-            remove_all(git, worktree)
+            remove_seen(git, worktree)
             worktree = None
         if worktree is None:
             worktree = _planned(git, branch, folder, base)

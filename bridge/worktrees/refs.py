@@ -115,10 +115,16 @@ def refuse_unborn(git: Git) -> None:
         )
 
 
-def delete(git: Git, branch: str) -> None:
-    """Delete a branch and its log, wherever git keeps it."""
+def delete(git: Git, branch: str, old: CommitId | None = None) -> None:
+    """Delete a branch and its log, wherever git keeps it.
+
+    Raises:
+        RepositoryBusy: it is not at `old`, or somebody holds its lock.
+    """
     path = _path(git, branch)
     with git.locks.held(path) as lock:
+        if old is not None and tip(git, branch) != old:
+            raise moved(git, branch)
         _unpack(git, HEADS + branch)
         log = _beneath(git.common, f"logs/{HEADS}{branch}")
         log.unlink(missing_ok=True)
