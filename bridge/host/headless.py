@@ -246,7 +246,8 @@ def _response(store: Store, request_id: str) -> dict[str, Any] | None:
     if not os.path.lexists(f"{store.place.state}/responses/{request_id}.json"):
         return None
     found = store.find(RequestId(request_id))
-    return found and found.response and found.response.to_data()
+    response = found.response if found else None
+    return None if response is None else response.to_data()
 
 
 def _told(
