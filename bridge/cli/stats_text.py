@@ -99,9 +99,9 @@ def _figures(tally: Tally) -> tuple[str, ...]:
     return (
         f"{tally.ended:,}",
         percent(tally.success_rate),
-        took(tally.durations.quantile_ms(0.5)),
-        took(tally.durations.quantile_ms(0.95)),
-        took(tally.waits.quantile_ms(0.5)),
+        took(tally.duration_ms(0.5)),
+        took(tally.duration_ms(0.95)),
+        took(tally.wait_ms(0.5)),
         percent(tally.verified_share),
         _some(tally.retries),
         _some(tally.corrections),

@@ -154,6 +154,14 @@ class Tally(Counts):
         """The share of `verified` in `verifiable`, from 0 to 1; None without any."""
         return self.verified / self.verifiable if self.verifiable else None
 
+    def duration_ms(self, share: float) -> float | None:
+        """A percentile of the durations; see `Histogram.quantile_ms`."""
+        return self.durations.quantile_ms(share)
+
+    def wait_ms(self, share: float) -> float | None:
+        """A percentile of the waits; see `Histogram.quantile_ms`."""
+        return self.waits.quantile_ms(share)
+
     def figures(self) -> dict[str, Any]:
         """The counts, and shares and percentiles in place of histograms, as JSON."""
         data = self.to_data()
