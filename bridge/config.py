@@ -41,7 +41,7 @@ _OF_A_CLIENT = (
 )  # fmt: skip
 
 # What `git commit` sets for its hooks. A program in another folder would take the
-# repository, and the index of the commit that goes on, for its own.
+# repository, and the index of the commit in progress, for its own.
 _INDEX = "GIT_INDEX_FILE"
 _OF_A_COMMIT = (
     _INDEX, "GIT_DIR", "GIT_WORK_TREE", "GIT_COMMON_DIR", "GIT_PREFIX",
@@ -53,7 +53,7 @@ _FORCE_COLOUR = ("FORCE_COLOR", "CLICOLOR_FORCE")
 # A process with one of these was started by a client.
 SIGNS_OF_A_CLIENT = frozenset({"CLAUDECODE", "CLAUDE_PID", "CLAUDE_CODE_SESSION_ID"})
 
-# Nobody waits longer for an answer; whoever asks for more has mistaken the unit.
+# Nobody waits longer for an answer: a larger number is in the wrong unit.
 LONGEST_S = 30 * 86_400
 
 _FINDS_FILES = "it says where the files are"
@@ -118,7 +118,7 @@ class Settings:
         "session", default=500_000_000, unit="tokens",
     )  # fmt: skip
     # A review of a hundred files is an ordinary morning. With four slots it takes more
-    # than half of the agents of an hour: whoever wants more than that can say so.
+    # than half of the agents of an hour: more than that needs a yes.
     fan_out: int = setting(
         "BRIDGE_FAN_OUT", count(1), "requests of one caller at once, and agents below "
         "one request, before more wait for your yes", "session", "caller", default=100,
@@ -328,10 +328,10 @@ def git_environment() -> dict[str, str]:
 
 
 class GitOfCaller(NamedTuple):
-    """What `git` itself has told the hook that called us, or the user by variables.
+    """Git's own variables, as `git` has set them for the hook that called us.
 
     Attributes:
-        index_file: the index that a `git commit` that goes on has its hooks look at.
+        index_file: the index that a `git commit` in progress shows its hooks.
         folder: the git folder.
         tree: the work tree; by default the current folder.
     """

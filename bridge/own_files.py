@@ -2,8 +2,8 @@
 
 A lock holds, and a program runs, for as long as a certain file is open. In a child that
 lives on, a copy of that file would outlive its holder. So each of them is opened here:
-there is no moment at which a fork could copy one that is not known. A child that goes
-on in the middle of what its parent began under a lock is told so.
+there is no moment at which a fork could copy an unknown one. A child that continues in
+the middle of what its parent began under a lock gets an error that says so.
 
 Source: flock(2), "Locks created by flock() are associated with an open file
 description"; fork(2), "open file descriptions".
@@ -19,7 +19,7 @@ from weakref import WeakKeyDictionary, WeakSet
 from bridge.errors import StateUnavailable
 
 FORKED = (
-    "this process was forked in the middle of a change that its parent goes on with: "
+    "this process was forked in the middle of a change that its parent continues: "
     "it can use hostbridge only after it has left the block, or the signal handler, in "
     "which it was forked"
 )

@@ -1,21 +1,26 @@
 """`answers.lock` of a project, and a clone that has nothing else."""
 
+import json
 import shutil
 from pathlib import Path
 
 from cachedworld import CachedWorld
 
 from bridge.api.bridge import Bridge
-from bridge.freshness.lock_file import HEAD
 
 DIGEST = "ab" * 32
+HEAD = '{"hostbridge answers": 2, "check": "hostbridge stale --lock answers.lock"}'
+ANSWER = f'{{"answer": "{DIGEST}", "agent": "checker", "asked": "Look."}}'
 GOOD = f"""{HEAD}
-
-answer {DIGEST}
-  agent "checker"
-  asked "Look."
-  file {DIGEST} "src/a.py"
+{ANSWER}
+{{"file": "src/a.py", "sha256": "{DIGEST}"}}
 """
+
+
+def item(kind: str, path: str, *patterns: str, digest: str = DIGEST) -> str:
+    """A line about one thing that an answer rests on."""
+    more = {"patterns": list(patterns), "sha256": digest}
+    return json.dumps({kind: path, **{name: more[name] for name in more if more[name]}})
 
 
 def lock(world: CachedWorld) -> Path:

@@ -5,10 +5,8 @@ import random
 from datetime import date, timedelta
 from typing import Any
 
-from bridge.metrics.cells import Cell, FlowCell, TaskCell
-from bridge.metrics.histogram import histogram_of
+from bridge.metrics.counts import Cell, FlowCell, Histogram, Tally, TaskCell, Tokens
 from bridge.metrics.metrics import Metrics
-from bridge.metrics.tally import Tally, Tokens
 
 TODAY = date(2026, 11, 27)
 NOON_MS = 1_795_780_800_000
@@ -96,9 +94,9 @@ def single() -> Metrics:
     tally = Tally(
         ended=1,
         succeeded=1,
-        usage=Tokens(input=900, output=70, requests=3),
-        durations=histogram_of([8_200]),
-        waits=histogram_of([950]),
+        usage=Tokens(input_tokens=900, output_tokens=70, requests=3),
+        durations=Histogram.of([8_200]),
+        waits=Histogram.of([950]),
     )
     cell = Cell(TODAY.isoformat(), "Explore", "host", "sonnet", tally)
     return Metrics("/home/emma/app", NOON_MS, NOON_MS, NOON_MS, 3, (cell,), (), ())
@@ -109,9 +107,13 @@ def tally(ended: int, succeeded: int, ms: float, **more: Any) -> Tally:
     failed = ended - succeeded
     usual: dict[str, Any] = {
         "failures": {"timeout": failed} if failed else {},
-        "durations": histogram_of([ms] * ended),
-        "waits": histogram_of([500] * ended),
-        "usage": Tokens(input=1_000 * ended, cache_read=7 * ended, output=10 * ended),
+        "durations": Histogram.of([ms] * ended),
+        "waits": Histogram.of([500] * ended),
+        "usage": Tokens(
+            input_tokens=1_000 * ended,
+            cache_read_tokens=7 * ended,
+            output_tokens=10 * ended,
+        ),
     }
     return Tally(ended=ended, succeeded=succeeded, **usual | more)
 
@@ -131,9 +133,9 @@ def small() -> Metrics:
     )
     flows = (
         FlowCell(
-            "2026-11-26", "review", {"completed": 2}, histogram_of([9_000] * 2), 4, 50
+            "2026-11-26", "review", {"completed": 2}, Histogram.of([9_000] * 2), 4, 50
         ),
-        FlowCell("2026-11-27", "review", {"failed": 1}, histogram_of([9_000]), 1, 10),
+        FlowCell("2026-11-27", "review", {"failed": 1}, Histogram.of([9_000]), 1, 10),
     )
     tasks = (TaskCell("2026-11-27", created=3, closed=2, passed=2, failed=1),)
     return Metrics("/home/emma/app", 0, NOON_MS, 0, 30, cells, flows, tasks)
@@ -146,10 +148,10 @@ def _request(dice: random.Random, progress: float, codes: tuple[str, ...]) -> Ta
     began = succeeds or dice.random() < 0.6
     took_ms = math.exp(dice.gauss(10.2 - 0.8 * progress, 1.1))
     usage = Tokens(
-        input=dice.randrange(500, 30_000),
-        cache_read=dice.randrange(200_000),
-        cache_write=dice.randrange(20_000),
-        output=dice.randrange(100, 4_000),
+        input_tokens=dice.randrange(500, 30_000),
+        cache_read_tokens=dice.randrange(200_000),
+        cache_write_tokens=dice.randrange(20_000),
+        output_tokens=dice.randrange(100, 4_000),
         requests=dice.randrange(1, 12),
     )
     return Tally(
@@ -163,8 +165,8 @@ def _request(dice: random.Random, progress: float, codes: tuple[str, ...]) -> Ta
         degraded=int(dice.random() < 0.05),
         usage=usage if told else Tokens(),
         without_usage=int(not told),
-        durations=histogram_of([took_ms]),
-        waits=histogram_of([math.exp(dice.gauss(7, 1.2))]) if began else {},
+        durations=Histogram.of([took_ms]),
+        waits=Histogram.of([math.exp(dice.gauss(7, 1.2))]) if began else Histogram(),
     )
 
 
@@ -174,7 +176,7 @@ def _flow(dice: random.Random, day: str, name: str) -> FlowCell:
         day=day,
         name=name,
         ended={status: many for status, many in ended.items() if many},
-        durations=histogram_of([math.exp(dice.gauss(12, 0.8))] * sum(ended.values())),
+        durations=Histogram.of([math.exp(dice.gauss(12, 0.8))] * sum(ended.values())),
         agents=dice.randrange(3, 20),
         tokens=dice.randrange(9_000, 400_000),
     )

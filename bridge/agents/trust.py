@@ -26,7 +26,7 @@ from bridge.errors import BridgeError, NewerSchema, StateRefused
 from bridge.protocol.names import MODEL_FILE
 from bridge.protocol.record import refuse_unknown
 from bridge.store.directory import Folder, NotAPlainFile
-from bridge.store.host_process import environment_of
+from bridge.store.host_process import UNSEEN_PID, environment_of
 from bridge.store.location import Place, open_state
 from bridge.store.lock import locked
 from bridge.store.process_lineage import behind, has_terminal_from_below, is_left_behind
@@ -116,17 +116,24 @@ def refuse_inside_a_session(
 ) -> None:
     """Check that no model can be behind this command.
 
-    `clients` are the pids of the open sessions.
+    `clients` are the pids of the open sessions, `UNSEEN_PID` if one cannot be seen.
 
     Raises:
         InsideSession: a client is among the processes above this one or holds its
             terminal, or their environment names one, or the terminal was made by a
-            process that detached itself after a session began.
+            process that detached itself after a session began, or a client may be
+            above the processes that can be seen.
     """
     if settings.host_pid is not None or settings.inside_client or _is_below(clients):
         raise InsideSession(
             "this runs inside a Claude Code session, whose model could decide; run "
             f"`{command}` in a terminal of your own"
+        )
+    if UNSEEN_PID in clients:
+        raise InsideSession(
+            "a Claude Code session is open that cannot be seen from here (in another "
+            "PID namespace, as of a container), whose model could have started this; "
+            f"run `{command}` where that session runs, or when it has ended"
         )
     if has_terminal_from_below(os.getpid(), clients):
         raise InsideSession(

@@ -13,7 +13,7 @@ from bridge.api.stale import MAX_REASONS, Freshness, Reason, Standing, State
 from bridge.errors import InvalidRequest, reason_of
 from bridge.freshness.checkout import Checkout
 from bridge.freshness.lock_file import (
-    HEAD,
+    MARKS,
     MAX_BYTES,
     Item,
     LockedAnswer,
@@ -75,7 +75,7 @@ def write_lock(
             f"no answer can be locked; {file} was not written{_why_not(left_out)}",
             ways=("hostbridge stale",),
         )
-    write(file, written(answers, file.name), HEAD, mode=_READABLE)
+    write(file, written(answers, file.name), *MARKS, mode=_READABLE)
     freshness.note_lock(file)
     return len(answers), left_out
 

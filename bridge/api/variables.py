@@ -17,6 +17,7 @@ from bridge.agents.trust import InsideSession, refuse_unless_by_hand
 from bridge.config import Settings
 from bridge.errors import BridgeError, InvalidRequest
 from bridge.host.calling_agent import find_caller, inherited_variables
+from bridge.host.session_above import clients_of
 from bridge.policy.variable_record import misnamed
 from bridge.rules.compiled import declared_variables, kept_variables
 from bridge.store.sessions import Session, live_sessions, open_session
@@ -236,8 +237,7 @@ def check_given(
 def _is_models(store: Store, settings: Settings) -> bool:
     """Whether a model may be behind this process."""
     try:
-        clients = [each.host.pid for each in live_sessions(store)]
-        refuse_unless_by_hand(settings, clients)
+        refuse_unless_by_hand(settings, clients_of(store))
     except InsideSession:
         return True
     return False

@@ -7,8 +7,10 @@ hook by `--settings`; hooks that the user has installed do nothing there. It ser
 queue. Before a call it denies what the definition keeps from the agent, asks the rules,
 and decides by those grants that name their options (`policy/command_options.py`), which
 the client does not know. A call that they cover is allowed, one that is close is denied
-with the reason. About any other call it says nothing, and the client decides: in the
-mode `dontAsk` it denies what nobody granted.
+with the reason. So is what the client would grant too freely: a command outside the
+project, whose programs a grant names, and a change of what governs sessions. About any
+other call it says nothing, and the client decides: in the mode `dontAsk` it denies what
+nobody granted.
 
 The first look needs the standard library only. What cannot be decided is denied.
 """
@@ -54,7 +56,7 @@ def main(argument: str) -> None:
             site.main()
             said, told = ruled(agent, fields)
         else:
-            said = decision(fields, agent["place"][0], agent["options"])
+            said = decision(fields, agent["place"][0], agent["allow"])
     except Exception:  # noqa: BLE001 - the call waits for an answer
         said = denial("hostbridge could not look at this call. Leave it; go on.")
         said = said if before else b""
@@ -187,7 +189,7 @@ def ruled(agent: Json, fields: Json) -> tuple[bytes, Callable[[], None] | None]:
     elif ruling.block is not None:
         output = deny(ruling.block, limit=MAX_CONTEXT)
     else:
-        own = decision(fields, agent["place"][0], agent["options"])
+        own = decision(fields, agent["place"][0], agent["allow"])
         output = HookOutput(own)
     if ruling.context:
         output = with_context(output, str(fields["hook_event_name"]), ruling.context)
@@ -195,13 +197,22 @@ def ruled(agent: Json, fields: Json) -> tuple[bytes, Callable[[], None] | None]:
 
 
 def decision(event: Json, project: str, rules: list[str]) -> bytes:
-    """What grants that name their options say about a call; nothing about others."""
+    """What grants say about a call that the client would judge otherwise."""
     tool, tool_input = event.get("tool_name"), event.get("tool_input")
     is_call = event.get("hook_event_name", "PreToolUse") == "PreToolUse"
-    if not rules or not is_call or tool != "Bash" or not isinstance(tool_input, dict):
+    if not rules or not is_call:
+        return b""
+    if not isinstance(tool, str) or not isinstance(tool_input, dict):
         return b""
     from bridge.host.gate import denial
-    from bridge.policy.permissions import Call, is_granted, why_not_granted
+    from bridge.policy.permissions import (
+        Call,
+        command_specs,
+        is_granted,
+        names_options,
+        why_not_granted,
+        writes_what_governs,
+    )
 
     cwd = event.get("cwd")
     start = cwd if isinstance(cwd, str) and cwd else project
@@ -211,11 +222,19 @@ def decision(event: Json, project: str, rules: list[str]) -> bytes:
         project,
         lambda path: os.path.realpath(os.path.join(start, path)),
     )
-    if is_granted(rules, call):
+    specs = command_specs(rules)
+    if tool != "Bash":
+        is_withheld = writes_what_governs(call) and not is_granted(rules, call)
+        why = "it would change what governs sessions" if is_withheld else None
+    elif is_granted(filter(names_options, rules), call):
         allowed = {"hookEventName": "PreToolUse", "permissionDecision": "allow"}
         return json.dumps({"hookSpecificOutput": allowed}).encode()
-    if why := why_not_granted(rules, call):
-        reason = f"hostbridge: Bash is not granted to this agent: {why}"
+    elif specs and all(specs) and not call.starts_inside:
+        why = f"a part of it would start outside {project}"
+    else:
+        why = why_not_granted(filter(names_options, rules), call)
+    if why:
+        reason = f"hostbridge: {tool} is not granted to this agent: {why}"
         return denial(reason[:500])
     return b""
 

@@ -24,7 +24,6 @@ from bridge.freshness.looks import Look
 from bridge.freshness.memory_files import of_client
 from bridge.freshness.repository import with_repository
 from bridge.host.definition_in_session import limits_of
-from bridge.policy.permissions import names_options
 from bridge.policy.tool_names import on_host
 from bridge.process import run
 from bridge.protocol.contract import full_prompt
@@ -205,7 +204,7 @@ def hook_of(rules: AgentRules, definition: Definition | None) -> list[str]:
         "run": run,
         "tools": limits.get("tools"),
         "blockedTools": limits.get("blocked_tools", ()),
-        "options": [rule for rule in limits.get("allow", ()) if names_options(rule)],
+        "allow": list(limits.get("allow", ())),
     }
     words = orjson.dumps(agent).decode()
     return [sys.executable, "-I", "-S", str(_SCRIPT), words]

@@ -15,7 +15,7 @@ from bridge.agents import known_agents
 from bridge.api.options import AskOptions, SubmitOptions
 from bridge.cli.model_name import from_here
 from bridge.cli.output import complain
-from bridge.cli.read_file import bytes_of, decoded
+from bridge.cli.read_file import all_of, bytes_of, decoded
 from bridge.errors import InvalidRequest, UnknownAgent
 from bridge.protocol import plain_json
 from bridge.protocol.names import GENERAL
@@ -146,7 +146,7 @@ def read_words(file: Path | None, what: str) -> str:
         raise InvalidRequest(f"{what} should come from stdin, which is closed")
     if sys.stdin.isatty():
         complain(f"type {what}; Ctrl-D ends it")
-    return decoded(sys.stdin.buffer.read(), f"{what} (from stdin)")
+    return decoded(all_of(sys.stdin.buffer, what), f"{what} (from stdin)")
 
 
 def question(options: Namespace, bridge: Bridge) -> dict[str, Any]:

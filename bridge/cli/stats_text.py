@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING
 from bridge.cli.quantities import moment, number, percent, took
 from bridge.cli.screen import wrapped
 from bridge.cli.table import Column, table
-from bridge.metrics.cells import FlowCell, TaskCell
-from bridge.metrics.histogram import quantile_ms
+from bridge.metrics.counts import FlowCell, TaskCell
 
 if TYPE_CHECKING:
     from bridge.cli.screen import Line
+    from bridge.metrics.counts import Tally
     from bridge.metrics.metrics import Metrics
-    from bridge.metrics.tally import Tally
 
 _TOTAL = "(all)"
 _UNKNOWN = "(unknown)"
@@ -134,8 +133,8 @@ def _flow_row(flow: FlowCell) -> tuple[str, ...]:
         flow.name or _UNKNOWN,
         f"{ended:,}",
         percent(flow.ended.get("completed", 0) / ended),
-        took(quantile_ms(flow.durations, 0.5)),
-        took(quantile_ms(flow.durations, 0.95)),
+        took(flow.durations.quantile_ms(0.5)),
+        took(flow.durations.quantile_ms(0.95)),
         f"{flow.agents:,}",
         _some(flow.tokens),
     )

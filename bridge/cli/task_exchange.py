@@ -1,6 +1,8 @@
 """`hostbridge task export` and `import`."""
 
+import json
 import os
+import re
 import shlex
 import sys
 import tempfile
@@ -9,7 +11,7 @@ from pathlib import Path
 
 from bridge.cli.exit_codes import Exit
 from bridge.cli.output import complain, counted, say, say_json, visible
-from bridge.cli.read_file import bytes_of
+from bridge.cli.read_file import all_of, bytes_of
 from bridge.errors import InvalidRequest, reason_of
 from bridge.tasks.tasks import Tasks
 
@@ -21,13 +23,22 @@ def export(tasks: Tasks, options: Namespace) -> int:
     data = tasks.export()
     if options.out is None:
         sys.stdout.flush()
-        sys.stdout.buffer.write(data)
+        sys.stdout.buffer.write(_printable(data) if sys.stdout.isatty() else data)
         sys.stdout.buffer.flush()
         return Exit.OK
     file = Path(options.out)
     _write_whole(file, data)
     complain(f"{counted(len(data.splitlines()), 'task')} in {file}")
     return Exit.OK
+
+
+def _printable(data: bytes) -> bytes:
+    """The same JSON, in which a terminal finds nothing that it would obey."""
+
+    def printable(sign: re.Match[str]) -> str:
+        return sign[0] if sign[0].isprintable() else json.dumps(sign[0])[1:-1]
+
+    return re.sub(r"[^\n -~]", printable, data.decode()).encode()
 
 
 def _write_whole(file: Path, data: bytes) -> None:
@@ -60,8 +71,9 @@ def import_(tasks: Tasks, options: Namespace) -> int:
         raise InvalidRequest(
             "task import: tasks are named for --prefer ours, or --prefer theirs"
         )
-    data = sys.stdin.buffer.read() if name == "-" else bytes_of(Path(name))
     shown = "stdin" if name == "-" else name
+    is_stdin = name == "-"
+    data = all_of(sys.stdin.buffer, shown) if is_stdin else bytes_of(Path(name))
     done = tasks.import_(data, name=shown, prefer=options.prefer, only=only)
     if options.as_json:
         say_json(done)

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from bridge.store.state import State
 
 FILE = "answer-locks.json"
-_ANSWER = re.compile(rb"^answer ([0-9a-f]{64})$", re.MULTILINE)
+_ANSWER = re.compile(rb'^(?:answer |\{"answer": ")([0-9a-f]{64})', re.MULTILINE)
 
 
 def note(state: State, file: Path, project: Path) -> None:

@@ -48,7 +48,7 @@ def wait(state: str, fields: Json) -> bytes:
     # On the monotonic clock, as the store: the other one may be set meanwhile.
     left_s = known.get("until", 0) / 1000 - time.monotonic()
     meta = _meta_of(fields, result.get("agentId"))
-    response = _answer(f"{state}/responses/{request}.json", left_s, meta)
+    response = _answer(state, str(request), left_s, meta)
     try:
         if response is None:
             os.unlink(note)
@@ -68,14 +68,24 @@ def wait(state: str, fields: Json) -> bytes:
     return json.dumps({"hookSpecificOutput": output}).encode()
 
 
-def _answer(path: str, left_s: float, meta: str) -> Json | None:
-    """The response once it is there; None if it is not in time, or will not come."""
+def _answer(state: str, request: str, left_s: float, meta: str) -> Json | None:
+    """The response once it is there; None if it is not in time, or will not come.
+
+    A file that somebody else has put there is not an answer.
+    """
     deadline = time.monotonic() + min(MAX_WAIT_S, left_s)
+    forged: Json | None = None
     while True:
-        response = load(path)
-        is_over = time.monotonic() >= deadline or _is_stopped(meta)
-        if response is not None or is_over:
-            return response
+        response = load(f"{state}/responses/{request}.json")
+        if response is not None and response != forged:
+            # Late: it is of no use while there is nothing to check.
+            from bridge.store.seal import is_own_answer
+
+            if is_own_answer(response, state, request):
+                return response
+            forged = response
+        if time.monotonic() >= deadline or _is_stopped(meta):
+            return None
         time.sleep(_POLL_S)
 
 

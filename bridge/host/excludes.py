@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from bridge.change.collect import read_files
-from bridge.change.git_folder import Unreadable, own_folders
+from bridge.change.git_folder import Unreadable, check_inside, own_folders
 from bridge.errors import InvalidRequest
 from bridge.host import replaced_file
 
@@ -36,6 +36,8 @@ def exclude(project: Path, name: str) -> Excluded | None:
     try:
         found = read_files(project, paths=(name,))
         common = own_folders(project)[1]
+        # Anybody may have made the link: an unpacked archive, say.
+        check_inside(common, "info/exclude")
     except (InvalidRequest, Unreadable):
         return None
     if found is None or name not in found.new:

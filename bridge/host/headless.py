@@ -10,6 +10,7 @@ nobody was told wakes the session.
 from __future__ import annotations
 
 import json
+import os
 import signal
 import time
 from collections.abc import Callable
@@ -17,7 +18,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bridge.host.answer_wait import MAX_WAIT_S, answer_text, why_failed
-from bridge.host.call_notes import load
 from bridge.host.context import HookContext
 from bridge.host.rule_request import Delegator, NotPossible, Told, give_up, not_started
 from bridge.policy.rule_decision import Spawn
@@ -219,13 +219,12 @@ def _wait(
     Whoever waits has the work begun, again if the process that did it is gone.
     """
     store = delegator.store
-    path = f"{store.place.state}/responses/{request_id}.json"
     # The process of an agent's agent is below that one's, and ends with it.
     session_id = "" if delegator.holder == delegator.parent else delegator.holder
     until_s = time.monotonic() + MAX_WAIT_S
     look_s = start_s = 0.0
     while True:
-        response, now_s = load(path), time.monotonic()
+        response, now_s = _response(store, request_id), time.monotonic()
         if response or now_s >= until_s:
             return response
         if now_s >= look_s:
@@ -240,6 +239,15 @@ def _wait(
                 if not _start(store.place, request_id, session_id):
                     give_up(store, request, "host_gone", "its process cannot start")
         time.sleep(_POLL_S)
+
+
+def _response(store: Store, request_id: str) -> dict[str, Any] | None:
+    """The answer to a request, as JSON; a file that somebody else wrote is none."""
+    if not os.path.lexists(f"{store.place.state}/responses/{request_id}.json"):
+        return None
+    found = store.find(RequestId(request_id))
+    response = found.response if found else None
+    return None if response is None else response.to_data()
 
 
 def _told(
@@ -273,7 +281,7 @@ def late_answers(hook: HookContext) -> str:
     store, session_id = hook.store, hook.session.session_id
     texts = []
     for key, request_id in untold(store, session_id).items():
-        response = load(f"{store.place.state}/responses/{request_id}.json")
+        response = _response(store, request_id)
         if response is None:
             continue
         note_handover(store, session_id, key, None)

@@ -151,6 +151,7 @@ class Installer:
         name = str(target.file)
         record = self._records.find(target.file)
         with _nothing_changed():
+            self._refuse_outside(target)
             before = replaced_file.load(target.file)
             found = settings_edit.ours(before or "", name)
             if record is not None and record.wrote(before):
@@ -161,6 +162,18 @@ class Installer:
                 return SettingsChange(target, before, before, original)
             after = settings_edit.add(original or "", form, name)
         return SettingsChange(target, before, after, original)
+
+    def _refuse_outside(self, target: Target) -> None:
+        """Refuse a project's file that is a link out of it.
+
+        The user's own may be kept elsewhere; a project may be somebody else's.
+        """
+        real, project = target.file.resolve(), self._project.resolve()
+        if target.kind != "user" and not real.is_relative_to(project):
+            raise SettingsUnreadable(
+                f"{target.file} leads to {real}, which is not in the project; put a "
+                "file in place of the link"
+            )
 
     def plan_uninstall(self, target: Target) -> SettingsChange:
         """What an uninstall would change."""

@@ -14,7 +14,13 @@ from typing import Literal, NamedTuple
 from bridge.config import TABLE, Settings
 from bridge.errors import BridgeError
 from bridge.host.pins import Pins
-from bridge.store.host_process import Environments, environments_above
+from bridge.store.host_process import (
+    UNSEEN_PID,
+    Environments,
+    Liveness,
+    environments_above,
+    liveness,
+)
 from bridge.store.sessions import Session, live_sessions
 from bridge.store.store import Store
 
@@ -74,14 +80,29 @@ def at_most(
 
 
 def open_clients(settings: Settings, store: Store) -> set[int]:
-    """The processes of all open sessions of this user, whatever their project."""
+    """The processes of all open sessions of this user, whatever their project.
+
+    `UNSEEN_PID` stands for any that cannot be seen from here.
+    """
     found: set[int] = set()
+    stores = {store.place: store}
     # Another state directory in the environment does not hide the usual one.
     for guard in {settings.home, settings.state_dir or settings.home}:
-        found |= Pins(guard).clients()
-    with suppress(BridgeError, OSError):
-        found |= {session.host.pid for session in live_sessions(store)}
+        pins = Pins(guard)
+        found |= pins.clients()
+        stores |= {p: Store(p, lease_s=settings.lease_s) for p in pins.places()}
+    for each in stores.values():
+        with suppress(BridgeError, OSError):
+            found |= clients_of(each)
     return found
+
+
+def clients_of(store: Store) -> set[int]:
+    """The processes of the open sessions of a project, as `open_clients` has them."""
+    hosts = [session.host for session in live_sessions(store)]
+    return {
+        UNSEEN_PID if liveness(host) is Liveness.UNSEEN else host.pid for host in hosts
+    }
 
 
 def only_by_hand(settings: Settings, store: Store, command: str) -> None:

@@ -122,10 +122,16 @@ def _held_to_grants(hook: HookContext, run: AgentRun) -> output.HookOutput | Non
     is_held = is_unasked(data, raw)
     if not is_held and not reads_unasked(data, raw):
         return None
+    from dataclasses import replace
+
     from bridge.policy.permissions import is_granted, is_private, is_withheld, looks
 
     call = _call_of(hook, run)
-    may = is_granted(run.allow, call) or is_granted(_rules_of_user(hook, "allow"), call)
+    # The user's own rules are about no project, except in a copy of one.
+    theirs = replace(call, anywhere=call.main is None)
+    may = is_granted(run.allow, call) or is_granted(
+        _rules_of_user(hook, "allow"), theirs
+    )
     if is_held:
         may = (may or looks(call)) and not is_withheld(call)
     elif not may:
@@ -187,7 +193,8 @@ def _user_asks(hook: HookContext, call: Call) -> bool:
     parts = parts_of(call.command)[::2] if call.command else []
     inputs = [call.tool_input, *({"command": part} for part in parts)]
     if any(
-        is_granted(rules, replace(call, tool_input=each, main=None)) for each in inputs
+        is_granted(rules, replace(call, tool_input=each, main=None, anywhere=True))
+        for each in inputs
     ):
         return True
     asked = open_commands(rules)

@@ -6,30 +6,27 @@ newer or something else may have written it. The rest of the line counts.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, Generic, NamedTuple, TypeVar, get_type_hints
+from collections.abc import Callable, Iterable
+from typing import (
+    Any,
+    Generic,
+    NamedTuple,
+    TypeVar,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
 
 import orjson
 
+from bridge.metrics.counts import LARGEST
 from bridge.protocol.plain_types import camel_case
+from bridge.protocol.wording import one_line
 
-# Larger numbers are no count of anything here; and all sums stay within JSON.
-_LARGEST = 10**12
-
-
-class Usage(NamedTuple):
-    """The tokens of a request; as `bridge.protocol.usage.Usage`."""
-
-    input_tokens: int = 0
-    cache_read_tokens: int = 0
-    cache_write_tokens: int = 0
-    output_tokens: int = 0
-    requests: int = 0
-
-    @property
-    def tokens(self) -> int:
-        """What counts against budgets: everything but what a cache had."""
-        return self.input_tokens + self.cache_write_tokens + self.output_tokens
+OTHERS = "(others)"
+# Of one kind: what is beyond is counted together, so that no log makes a page of it.
+MOST = 200
+_CHARS = 128
 
 
 class End(NamedTuple):
@@ -47,15 +44,15 @@ class End(NamedTuple):
     degraded: bool = False
     retries: int = 0
     corrections: int = 0
-    usage: Usage | None = None
+    usage: dict[str, Any] | None = None
 
 
 class Later(NamedTuple):
-    """What an agent took in the end, told after the answer."""
+    """What an agent took in the end, noted after its answer."""
 
     request_id: str
     model: str = ""
-    usage: Usage | None = None
+    usage: dict[str, Any] | None = None
 
 
 class RunEnd(NamedTuple):
@@ -69,43 +66,24 @@ class RunEnd(NamedTuple):
 
 
 _L = TypeVar("_L", bound=NamedTuple)
-# The name of a field in JSON, its type there, and its default.
-_Field = tuple[str, Any, Any]
 
 
-def _fields_of(kind: Any) -> list[_Field]:
-    hints = get_type_hints(kind)
-    return [
-        (camel_case(name), _plain(hints[name]), kind._field_defaults.get(name))
-        for name in kind._fields
-    ]
-
-
-def _plain(hint: Any) -> Any:
+def _in_json(hint: Any) -> Any:
     """The type that a field has in JSON: `str` for `str | None`."""
-    return next(iter(getattr(hint, "__args__", ())), hint)
-
-
-def _values(data: dict[str, Any], fields: list[_Field]) -> list[Any]:
-    get: Callable[[str], Any] = data.get
-    return [
-        value
-        if type(value := get(name)) is kind
-        and (kind is not int or 0 <= value <= _LARGEST)
-        else default
-        for name, kind, default in fields
-    ]
-
-
-_USAGE = _fields_of(Usage)
+    plain = next(iter(get_args(hint)), hint) if get_origin(hint) is not dict else hint
+    return get_origin(plain) or plain
 
 
 class Reader(Generic[_L]):
     """Reads lines of one kind."""
 
     def __init__(self, kind: type[_L]) -> None:
-        self._kind = kind
-        self._fields = _fields_of(kind)
+        hints, defaults = get_type_hints(kind), kind._field_defaults
+        self._make: Callable[[Iterable[Any]], _L] = kind._make
+        self._fields = [
+            (camel_case(name), _in_json(hints[name]), defaults.get(name))
+            for name in kind._fields
+        ]
 
     def read(self, line: bytes) -> _L | None:
         """What a line says; None if it is broken, or does not say about whom."""
@@ -115,6 +93,25 @@ class Reader(Generic[_L]):
             return None
         if type(data) is not dict or type(data.get("requestId")) is not str:
             return None
-        if type(usage := data.get("usage")) is dict:
-            data["usage"] = Usage(*_values(usage, _USAGE))
-        return self._kind(*_values(data, self._fields))
+        get: Callable[[str], Any] = data.get
+        values = [
+            value
+            if type(value := get(name)) is kind
+            and (kind is not int or 0 <= value <= LARGEST)
+            else default
+            for name, kind, default in self._fields
+        ]
+        return self._make(values)
+
+
+class Names(dict[str, str]):
+    """Names of one kind from outside, bounded in length and number.
+
+    By what a line says: agents, models, flows, codes.
+    """
+
+    def __missing__(self, said: str) -> str:
+        if len(self) >= MOST:
+            return OTHERS
+        self[said] = name = one_line(said, _CHARS)
+        return name

@@ -7,9 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
 from bridge.errors import InvalidRequest
-from bridge.metrics.cells import Cell, FlowCell, TaskCell
-from bridge.metrics.histogram import BASE
-from bridge.metrics.tally import Tally
+from bridge.metrics.counts import BASE, Cell, FlowCell, Tally, TaskCell
 from bridge.protocol.wording import quoted
 
 SCHEMA_VERSION = 1
@@ -43,8 +41,8 @@ class Metrics:
         since_ms: where the time begins, in milliseconds since 1970; of all that is on
             record, when that begins.
         until_ms: when it ends: when the journal was read.
-        begins_ms: when the journal begins; None if there is none. What was before it
-            is not on record any more.
+        begins_ms: when the journal begins; None without a journal. What was before
+            it is not on record any more.
         events: how many lines of the journal were counted.
         cells, flows, tasks: by day, then by name.
         by: what `groups` are grouped by.

@@ -8,15 +8,13 @@ an end is known by its request and its duration, a run by its last end.
 from __future__ import annotations
 
 import re
+from collections.abc import Collection, Iterable, Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
-from bridge.metrics.cells import Cell, FlowCell, TaskCell
+from bridge.metrics.counts import Cell, FlowCell, Histogram, Tally, TaskCell, Tokens
 from bridge.metrics.days import Days
-from bridge.metrics.end_counter import PART, EndCounter
-from bridge.metrics.histogram import histogram_of
-from bridge.metrics.lines import Later, Reader, RunEnd
+from bridge.metrics.lines import End, Later, Names, Reader, RunEnd
 from bridge.metrics.metrics import Metrics
-from bridge.metrics.names import Names
 from bridge.store import journal
 
 if TYPE_CHECKING:
@@ -31,12 +29,14 @@ _LINE = re.compile(
     rb'task (?:created|closed|passed|failed|escalated))",[^\n]*'
 )
 _FIRST = re.compile(rb'\{"at":([0-9]{13}),')
-# Where in a line its time stands, and the first letters of its event.
+# Where in a line its time stands; the digits of it that say which day it is; and the
+# first letters of the event.
 _AT = slice(6, 19)
+_PART = slice(6, 14)
 _EVENT = 29
 _KIND = slice(_EVENT, _EVENT + 2)
 _NEVER_MS = 10**13 - 1
-_LATER, _RUNS = Reader(Later), Reader(RunEnd)
+_ENDS, _LATER, _RUNS = Reader(End), Reader(Later), Reader(RunEnd)
 
 
 class _Run(NamedTuple):
@@ -73,6 +73,99 @@ def read(store: Store, *, since_ms: int, by: tuple[Dimension, ...] = ()) -> Metr
     )
 
 
+class _Counted:
+    """A tally, and what is still to be summed up into it."""
+
+    __slots__ = ("durations", "tally", "took", "waits")
+
+    def __init__(self) -> None:
+        self.tally = Tally()
+        self.durations: list[int] = []
+        self.waits: list[int] = []
+        self.took: list[Tokens] = []
+
+    def whole(self) -> Tally:
+        self.tally.durations = Histogram.of(self.durations)
+        self.tally.waits = Histogram.of(self.waits)
+        self.tally.usage = Tokens(*map(sum, zip(*self.took, strict=True)))
+        return self.tally
+
+
+class _EndCounter:
+    """The ends of requests, each counted once in its tally.
+
+    A hundred thousand of them take some tenths of a second: this is why times and
+    tokens are collected first, and summed up together.
+
+    Args:
+        later: what agents took in the end, by request; may grow meanwhile.
+        runs: the runs whose requests' tokens are counted; may grow, too.
+
+    Attributes:
+        run_tokens: the tokens that the requests of each run took.
+    """
+
+    def __init__(self, later: Mapping[str, Later], runs: Collection[str]) -> None:
+        self.run_tokens: dict[str, int] = {}
+        self._later = later
+        self._runs = runs
+        self._took_ms: dict[str, int | None] = {}
+        self._found: dict[tuple[str, str, str, str], _Counted] = {}
+        self._agents, self._routes, self._models = Names(), Names(), Names()
+        self._codes = Names()
+
+    def tallies(self) -> Iterable[tuple[tuple[str, str, str, str], Tally]]:
+        """What was counted, by day, agent, route and model."""
+        return [(key, self._found[key].whole()) for key in sorted(self._found)]
+
+    def add_all(self, lines: Iterable[bytes], days: Mapping[bytes, str]) -> None:
+        """Count ends, by their lines: none twice, no broken one.
+
+        `days` is by what stands at `_PART` in a line.
+        """
+        seen, found, more, read = self._took_ms, self._found, self._later, _ENDS.read
+        agents, routes, models = self._agents, self._routes, self._models
+        for line in lines:
+            end = read(line)
+            if end is None or seen.get(end.request_id, -1) == end.duration_ms:
+                continue
+            seen[end.request_id] = end.duration_ms
+            if end.request_id in more:
+                later = more[end.request_id]
+                usage, model = later.usage or end.usage, later.model or end.model
+                end = end._replace(usage=usage, model=model)
+            day, agent = days[line[_PART]], agents[end.agent]
+            key = (day, agent, routes[end.route], models[end.model])
+            counted = found.get(key) or found.setdefault(key, _Counted())
+            self._add(counted, end)
+
+    def _add(self, counted: _Counted, end: End) -> None:
+        tally = counted.tally
+        tally.ended += 1
+        if end.duration_ms is not None:
+            counted.durations.append(end.duration_ms or 1)
+        if end.wait_ms is not None:
+            counted.waits.append(end.wait_ms or 1)
+        if end.code is None and end.event == "completed":
+            tally.succeeded += 1
+            if end.verified is not None:
+                tally.verifiable += 1
+                tally.verified += end.verified
+        else:
+            code = self._codes[end.code or end.event]
+            tally.failures[code] = tally.failures.get(code, 0) + 1
+        tally.retries += end.retries
+        tally.corrections += end.corrections
+        tally.degraded += end.degraded
+        if end.usage is None:
+            tally.without_usage += 1
+            return
+        took = Tokens.of(end.usage)
+        counted.took.append(took)
+        if self._runs and (run := end.request_id.partition("-")[0]) in self._runs:
+            self.run_tokens[run] = self.run_tokens.get(run, 0) + took.tokens
+
+
 class _Reading:
     """What the lines of a time say."""
 
@@ -87,7 +180,7 @@ class _Reading:
         self._days = Days()
         self._told: dict[str, Later] = {}
         self._runs: dict[str, _Run] = {}
-        self._counter = EndCounter(self._told, self._runs)
+        self._counter = _EndCounter(self._told, self._runs)
 
     def read(self, data: bytes) -> None:
         """Read a file of the journal; the newest has to be the first.
@@ -108,38 +201,37 @@ class _Reading:
         self._counter.add_all(ends, self._days)
 
     def take_usage(self, line: bytes) -> None:
-        """What was told last, counts."""
+        """The last report of a usage counts."""
         if (later := _LATER.read(line)) is not None:
             self._told.setdefault(later.request_id, later)
 
     def take_run(self, line: bytes) -> None:
-        """The last end of a run counts: it may have gone on after another."""
+        """The last end of a run counts: it may have been resumed after another."""
         if (end := _RUNS.read(line)) is not None:
-            run = _Run(self._days[line[PART]], _event(line), end)
+            run = _Run(self._days[line[_PART]], _event(line), end)
             self._runs.setdefault(end.request_id, run)
 
     def take_task(self, line: bytes) -> None:
         """Count what happened to a task."""
-        day, event = self._days[line[PART]], _event(line)
+        day, event = self._days[line[_PART]], _event(line)
         cell = self.tasks.setdefault(day, TaskCell(day))
         setattr(cell, event, getattr(cell, event) + 1)
 
     def cells(self) -> tuple[Cell, ...]:
         """The requests, by day, agent, route and model."""
-        found = self._counter.tallies()
-        return tuple(Cell(*key, tally) for key, tally in found.items())
+        return tuple(Cell(*key, tally) for key, tally in self._counter.tallies())
 
     def flows(self) -> tuple[FlowCell, ...]:
         """The runs, by day and flow."""
         names = Names()
         found: dict[tuple[str, str], FlowCell] = {}
         for name, (day, status, end) in self._runs.items():
-            key = day, names.of(end.flow)
+            key = day, names[end.flow]
             times = [] if end.duration_ms is None else [end.duration_ms or 1]
-            # The last agents may tell what they took after the run's end; of those
-            # that ended before the time in question, only the run's line tells.
+            # The last agents may report what they took after the run's end; what others
+            # took before the time in question stands in the run's line alone.
             tokens = max(self._counter.run_tokens.get(name, 0), end.tokens)
-            run = FlowCell(*key, {status: 1}, histogram_of(times), end.agents, tokens)
+            run = FlowCell(*key, {status: 1}, Histogram.of(times), end.agents, tokens)
             found.setdefault(key, FlowCell(*key)).add(run)
         return tuple(found[key] for key in sorted(found))
 

@@ -152,6 +152,11 @@ def only_looks(command: str, sight: Sight) -> bool:
     )
 
 
+def folders_of(command: str) -> set[str]:
+    """The folders in which the parts of a command may run; "." is where it starts."""
+    return {folder or "." for _, folders in _placed(command) for folder in folders}
+
+
 def parts_of(command: str) -> list[str]:
     """The parts of a command, and the signs between them, by turns.
 

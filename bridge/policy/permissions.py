@@ -39,7 +39,7 @@ from bridge.policy.command_options import (
 )
 from bridge.policy.command_options import is_about as is_about_command
 from bridge.policy.globs import covers, fixed_part, from_root, stays_below
-from bridge.policy.looking import Sight, only_looks
+from bridge.policy.looking import Sight, folders_of, only_looks
 from bridge.policy.shell_signs import BLANK, after_cd, shell_sign
 from bridge.policy.tool_names import of_own_server, rule_on_host
 from bridge.policy.urls import host_of, is_domain
@@ -98,6 +98,8 @@ class Call:
         is_tree: whether `project` is a worktree, at whose root git may look.
         withheld: rules of files that the user keeps from agents, if the agent has
             another folder, which has a copy of each.
+        anywhere: whether rules of commands hold wherever a command starts, as the
+            user's own do; otherwise in `project` alone, whose programs they name.
     """
 
     tool: str
@@ -109,6 +111,7 @@ class Call:
     below: Callable[[str], Iterable[str]] = lambda _: ()
     is_tree: bool = False
     withheld: tuple[str, ...] = ()
+    anywhere: bool = False
 
     @property
     def command(self) -> str | None:
@@ -119,6 +122,11 @@ class Call:
     def is_inside(self, path: str) -> bool:
         """Whether a path of the tool's leads into the project."""
         return PurePosixPath(self.resolve(path)).is_relative_to(self.project)
+
+    @property
+    def starts_inside(self) -> bool:
+        """Whether each part of a command starts in the project, as far as it tells."""
+        return all(map(self.is_inside, folders_of(self.command or "")))
 
     def is_readable(self, path: str) -> bool:
         """Whether the agent may look at what a path of the tool's leads to."""
@@ -325,9 +333,9 @@ def why_not_granted(rules: Iterable[str], call: Call) -> str | None:
             return f"this agent works in {call.project}, and {path!r} lies outside"
     if call.tool != "Bash" or call.command is None:
         return None
-    specs = filter(None, command_specs(rules))
+    specs = [*filter(None, command_specs(rules))]
     call = call.after_cd()
-    if call.main is not None and not call.is_inside("."):
+    if (specs or call.main is not None) and not call.is_inside("."):
         return (
             "it would start outside the folder that this agent works in; begin it with "
             f"`{in_shell('cd', call.project)} && `"
@@ -398,7 +406,7 @@ def _grants_command(spec: str | None, call: Call) -> bool:
     moved = call.after_cd()
     if isinstance(named, NamedOptions) or moved.resolve(".") == call.project:
         call, command = moved, moved.command or ""
-    if call.main is not None and not call.is_inside("."):
+    if not call.anywhere and not call.is_inside("."):
         return False
     # A rule that names options does not cover its own text as a command.
     if named is None and spec in (written, command):
@@ -467,11 +475,10 @@ def _is_plain(path: str) -> bool:
 def _covers_path(rule: Rule, call: Call, path: str) -> bool:
     real = call.resolve(path)
     spec = rule.spec or ""
-    below, governing = PurePosixPath(real), _governing(real)
+    below = PurePosixPath(real)
     if below.is_relative_to(call.project) and not spec.startswith("//"):
         below = below.relative_to(call.project)
-        governing = _governing(below) | _governing_above(call.project)
-    if call.tool in _FAMILIES["Edit"] and governing - _governing(spec):
+    if call.tool in _FAMILIES["Edit"] and _governing_of(call, below) - _governing(spec):
         return False
     if rule.spec is None:
         return True
@@ -480,6 +487,25 @@ def _covers_path(rule: Rule, call: Call, path: str) -> bool:
     if below.is_absolute():
         return False
     return covers(from_root(spec), str(below))
+
+
+def writes_what_governs(call: Call) -> bool:
+    """Whether a call changes what governs sessions, or nobody can tell."""
+    if call.tool not in _FAMILIES["Edit"]:
+        return False
+    for path in (paths := _paths_of(call) or ()):
+        real = PurePosixPath(call.resolve(path))
+        if real.is_relative_to(call.project):
+            real = real.relative_to(call.project)
+        if _governing_of(call, real):
+            return True
+    return not paths
+
+
+def _governing_of(call: Call, path: PurePosixPath) -> set[str]:
+    """What governs a session on a path, which is absolute or in the call's project."""
+    above = set() if path.is_absolute() else _governing_above(call.project)
+    return _governing(path) | above
 
 
 def governs_sessions(path: str) -> bool:

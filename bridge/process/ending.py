@@ -20,7 +20,7 @@ _CAUSES = {
 
 
 def cause_of(code: int) -> str:
-    """What the signal of an exit code says of the program; empty if there is none."""
+    """What the signal in an exit code says of the program; empty without a signal."""
     number = -code if code < 0 else code - _AFTER_SIGNAL
     return next((cause for each, cause in _CAUSES.items() if each == number), "")
 

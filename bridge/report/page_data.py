@@ -1,7 +1,7 @@
-"""What the page of a report is told: metrics in columns, within a size. Pure.
+"""The data in the page of a report: metrics in columns, within a size. Pure.
 
 A project may have any number of agents, models and days, and names may be of any
-length. Here they are bounded: the names with most requests are told apart, the rest is
+length. Here they are bounded: the names with most requests are shown, the rest is
 summed up under one number, and the page says so. Nothing is lost from
 the totals but days before the newest `DAYS`, which the page says, too.
 
@@ -16,7 +16,7 @@ the totals but days before the newest `DAYS`, which the page says, too.
                "failures": [[0, 1], []], "durations": [[185, 1, 54, 1], [200, 1]], …},
      "flows": {"day": [], …}, "tasks": {"day": [], …}}
 
-The columns of a table are equally long. A day and a name are told by their number; the
+The columns of a table are equally long. A day and a name stand as their number; the
 number after the last name stands for the others. `failures` and `ended` of flows hold
 pairs of a number and a count. `durations` and `waits` hold pairs, too: how much further
 the next bucket is, from 0, and its count.
@@ -29,14 +29,14 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
-from bridge.metrics.names import OTHERS
+from bridge.metrics.lines import OTHERS
 from bridge.protocol.failure_codes import MEANINGS
 
 Cells = list[dict[str, Any]]
 
 DAYS = 400
 NAME_CHARS = 120
-# How many names are told apart, and how many buckets become one, until it fits.
+# How many names are shown, and how many buckets become one, until it fits.
 _STEPS = ((40, 1), (20, 1), (10, 2), (5, 4), (1, 8), (0, 16))
 _COUNTS = ("ended", "succeeded", "retries", "corrections", "verifiable", "verified",
            "degraded", "withoutUsage")  # fmt: skip
@@ -47,7 +47,7 @@ _OF_TASKS = ("created", "closed", "passed", "failed", "escalated")
 
 
 class _Names(NamedTuple):
-    """Which names of a column are told apart, by their numbers."""
+    """The names of a column that are shown, and their numbers."""
 
     kept: dict[str, int]
     has_others: bool

@@ -16,10 +16,11 @@ from bridge.report.page import MARK
 PRIVATE = 0o600
 
 
-def write(file: Path, text: str, mark: str = MARK, *, mode: int = PRIVATE) -> None:
+def write(file: Path, text: str, *marks: str, mode: int = PRIVATE) -> None:
     """Write a report; a full disk leaves what was there.
 
-    `mark` is what every report of this kind begins with, and no other file.
+    `marks`: each report of this kind begins with one of them, and no other file does;
+    by default that of a page.
 
     Raises:
         InvalidRequest: something else stands there, or it cannot be written.
@@ -27,7 +28,7 @@ def write(file: Path, text: str, mark: str = MARK, *, mode: int = PRIVATE) -> No
     temporary = file.with_name(f".{secrets.token_hex(6)}.tmp")
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
     try:
-        _refuse_others(file, mark)
+        _refuse_others(file, marks or (MARK,))
         # A page names agents and failures, and may lie in a folder that others read.
         with open(os.open(temporary, flags, mode), "wb") as made:
             made.write(text.encode())
@@ -41,7 +42,7 @@ def write(file: Path, text: str, mark: str = MARK, *, mode: int = PRIVATE) -> No
             os.unlink(temporary)
 
 
-def _refuse_others(file: Path, mark: str) -> None:
+def _refuse_others(file: Path, marks: tuple[str, ...]) -> None:
     """Refuse to replace a file that is not a report; what a link leads to stays."""
     try:
         fd = os.open(file, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
@@ -50,15 +51,16 @@ def _refuse_others(file: Path, mark: str) -> None:
     except OSError:
         if not file.is_symlink():
             raise
-        raise _is_other(file, "a link", mark) from None
+        raise _is_other(file, "a link", marks) from None
     with open(fd, "rb") as found:
         is_file = stat.S_ISREG(os.fstat(fd).st_mode)
-        if not is_file or found.read(len(mark)) != mark.encode():
-            raise _is_other(file, "not a report of hostbridge", mark)
+        begins = tuple(mark.encode() for mark in marks)
+        if not is_file or not found.read(max(map(len, begins))).startswith(begins):
+            raise _is_other(file, "not a report of hostbridge", marks)
 
 
-def _is_other(file: Path, what: str, mark: str) -> InvalidRequest:
-    prints = ("to print the page, give - as the name",) if mark == MARK else ()
+def _is_other(file: Path, what: str, marks: tuple[str, ...]) -> InvalidRequest:
+    prints = ("to print the page, give - as the name",) if marks == (MARK,) else ()
     return InvalidRequest(
         f"{file} is there already, and is {what}: it stays as it is",
         ways=("give another name", *prints),

@@ -21,6 +21,8 @@ _PROC = Path("/proc")
 
 # By pid: the variables that each was started with.
 Environments = dict[int, dict[str, str]]
+# In place of the pid of a process that cannot be seen from here.
+UNSEEN_PID = -1
 _DEAD_STATES = frozenset("ZXx")
 
 

@@ -55,7 +55,7 @@ def sealed_json(response: Response, key: bytes) -> bytes:
     """
     value = response.to_data()
     try:
-        value["seal"] = _mac(value, key)
+        value["seal"] = seal_of(value, key)
     except plain_json.JSONEncodeError as exc:
         raise ValueError(f"cannot be written as JSON: {exc}") from None
     return as_json(value)
@@ -67,8 +67,19 @@ def is_genuine(value: dict[str, Any], key: bytes) -> bool:
 
     seal = value.get("seal")
     return isinstance(seal, str) and hmac.compare_digest(
-        seal.encode("utf-8", "replace"), _mac(value, key).encode()
+        seal.encode("utf-8", "replace"), seal_of(value, key).encode()
     )
+
+
+def is_own_answer(value: dict[str, Any], state: str, request_id: str) -> bool:
+    """Whether the file of an answer in a state directory is one of hostbridge's.
+
+    For hooks that wait with nothing but the standard library.
+    """
+    with suppress(OSError, NotAPlainFile, StateRefused), Folder.open(state) as folder:
+        is_of_it = value.get("requestId") == request_id
+        return is_of_it and is_genuine(value, load_key(folder))
+    return False
 
 
 def with_seal(data: bytes, key: bytes, kind: str) -> bytes:
@@ -91,7 +102,8 @@ def _mac_of(body: bytes, key: bytes, kind: str) -> bytes:
     return hmac.digest(key, kind.encode() + b"\n" + body, "sha256").hex().encode()
 
 
-def _mac(value: dict[str, Any], key: bytes) -> str:
+def seal_of(value: dict[str, Any], key: bytes) -> str:
+    """The seal of a response, as JSON."""
     import hmac  # late: it loads OpenSSL
 
     unsealed = {name: part for name, part in value.items() if name != "seal"}

@@ -94,7 +94,7 @@ class Span:
 
 @dataclass(slots=True)
 class _Story:
-    """What the lines say of one request or run; `usage` of the last that tells it."""
+    """What the lines say of one request or run; `usage` is of the last that has it."""
 
     begin: Json
     end: Json | None = None
@@ -131,7 +131,7 @@ def _read(stories: dict[str, _Story], line: Json) -> None:
     if isinstance(usage, dict):
         story.usage = usage
     if event in FINAL or event in _RUN_ENDS:
-        # A run that has failed may be gone on with: its last end counts.
+        # A run that has failed may be resumed: its last end counts.
         if story.end is None or event in _RUN_ENDS:
             story.end = line
     elif event != "usage":

@@ -77,7 +77,7 @@ def stored_ident(repo: pygit2.Repository, project: Path, path: str) -> bytes | N
     """What git would store of a file with `$Id$`; None for any other, as for a link.
 
     Raises:
-        WorktreeRefused: it cannot be told.
+        WorktreeRefused: that cannot be determined.
     """
     name = os.fsencode(path)
     if not has_ident(repo, name):
@@ -97,11 +97,11 @@ def stored_ident(repo: pygit2.Repository, project: Path, path: str) -> bytes | N
 def differing(repo: pygit2.Repository, project: Path, common: Path) -> list[str]:
     """The files that differ from the last commit, and new ones, unless ignored.
 
-    What is ignored libgit2 does not say: it hides more than git. `common` is the git
+    libgit2 is not asked what is ignored: it hides more than git. `common` is the git
     folder that all work trees share.
 
     Raises:
-        WorktreeRefused: of a file it cannot be told.
+        WorktreeRefused: whether a file differs cannot be determined.
     """
     from pygit2 import hash as blob_id
     from pygit2.enums import FileStatus
@@ -124,12 +124,12 @@ def differing(repo: pygit2.Repository, project: Path, common: Path) -> list[str]
     key = "core.sparsecheckout"
     is_sparse = key in repo.config and repo.config.get_bool(key)
     for entry in repo.index:
-        # Of one that is gone or no plain file libgit2 tells.
+        # libgit2 reports files that are gone, and those that are not plain.
         if entry.path not in found and (project / entry.path).is_file():
             text = stored_ident(repo, project, entry.path)
             if text is not None and blob_id(text) != entry.id:
                 found.add(entry.path)
-        # One that lies there all the same is looked at by git, and not by libgit2.
+        # A file that is there all the same is looked at by git, and not by libgit2.
         is_there = is_sparse and os.path.lexists(project / entry.path)
         is_seen = is_there and is_left_out(repo.index, entry.path)
         if is_seen and not _is_as(repo, project, entry):

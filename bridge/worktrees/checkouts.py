@@ -50,7 +50,7 @@ class Checkout:
 
     Attributes:
         folder: where its files are.
-        holds: what it was made of, as `state_of` tells it.
+        holds: what it was made of, as the digest of `state_of`.
         filtered: the files that git would have written by a filter, or with an `$Id$`.
     """
 
@@ -136,7 +136,7 @@ def sweep(store: Store) -> int:
 def make(
     *, project: str, folder: str, index: str | None, until_ms: int
 ) -> dict[str, Any]:
-    """As `check_out`; what its caller is told."""
+    """As `check_out`; returns what its caller needs to know."""
     return _make(Path(project), Path(folder), index, until_ms)
 
 

@@ -6,8 +6,8 @@ and agents that work there use the project's state. Git sees an ordinary worktre
     FOLDER/.git                          gitdir: PROJECT/.git/worktrees/ENTRY
     PROJECT/.git/worktrees/ENTRY/        HEAD, commondir, gitdir → FOLDER/.git, index
 
-The entry appears whole. What is said in the record beside the folder comes first, so
-that a killed call is gone on with by the next one.
+The entry appears whole. The record beside the folder is written first, so that the next
+call can finish an interrupted one.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from bridge.worktrees.git_locks import sync
 from bridge.worktrees.index_file import IndexCopy
 from bridge.worktrees.own_process import in_own_process
 from bridge.worktrees.refused import WorktreeGone, WorktreeRefused
-from bridge.worktrees.removal import refuse_loss, remove_all
+from bridge.worktrees.removal import remove_seen
 from bridge.worktrees.repository import Git, bounded, open_tree, opened
 from bridge.worktrees.worktree import Worktree, find, write
 
@@ -61,8 +61,7 @@ def create(project: Path, branch: str, folder: Path, *, base: str = "HEAD") -> W
                 ways=("choose another folder",),
             )
         if worktree is not None and worktree.stage == "removing":
-            refuse_loss(git, worktree)
-            remove_all(git, worktree)
+            remove_seen(git, worktree)
             worktree = None
         if worktree is None:
             worktree = _planned(git, branch, folder, base)

@@ -93,7 +93,7 @@ class IndexCopy:
         """Leave out what it only says will be added, by `git add -N`."""
         from pygit2.ffi import C, ffi
 
-        index = self._index._index  # noqa: SLF001 - pygit2 itself tells no flags
+        index = self._index._index  # noqa: SLF001 - pygit2 itself has no flags
         entries = (C.git_index_get_byindex(index, n) for n in range(len(self._index)))
         promised = [
             os.fsdecode(ffi.string(each.path))

@@ -115,10 +115,16 @@ def refuse_unborn(git: Git) -> None:
         )
 
 
-def delete(git: Git, branch: str) -> None:
-    """Delete a branch and its log, wherever git keeps it."""
+def delete(git: Git, branch: str, old: CommitId | None = None) -> None:
+    """Delete a branch and its log, wherever git keeps it.
+
+    Raises:
+        RepositoryBusy: it is not at `old`, or somebody holds its lock.
+    """
     path = _path(git, branch)
     with git.locks.held(path) as lock:
+        if old is not None and tip(git, branch) != old:
+            raise moved(git, branch)
         _unpack(git, HEADS + branch)
         log = _beneath(git.common, f"logs/{HEADS}{branch}")
         log.unlink(missing_ok=True)
@@ -218,7 +224,7 @@ def _log_line(git: Git, old: CommitId | None, new: CommitId, why: str) -> str:
 
 
 def _log(folder: Path, name: str, line: str) -> None:
-    """Add a line to a log of git's; one that is no plain file is left alone."""
+    """Add a line to one of git's logs, unless it is not a plain file."""
     path = _beneath(folder, name)
     path.parent.mkdir(parents=True, exist_ok=True)
     fd = os.open(path, _LOG | os.O_CLOEXEC, 0o666)

@@ -1,8 +1,11 @@
 """Remove a worktree of ours, with its branch; work that would be lost is refused.
 
 Only what has a record beside it is removed: the folder, its entry in the repository,
-its branch. The record goes last, so that a killed removal is gone on with; what was
-made there since is work as before.
+its branch. The record goes last, so that the next call can finish a killed removal;
+what was made there since is work as before.
+
+Somebody may still work in it. So the folder is renamed before it is removed: nobody
+finds it by its path any more, and what was written since the look is seen in time.
 """
 
 from __future__ import annotations
@@ -12,7 +15,7 @@ import shutil
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from bridge.change.ignored import Ignored
 from bridge.protocol.wording import in_shell
@@ -23,6 +26,9 @@ from bridge.worktrees.refused import UnsavedWork, WorktreeRefused
 from bridge.worktrees.repository import Git, bounded, opened
 from bridge.worktrees.standing import look
 from bridge.worktrees.worktree import Worktree, find, forget, write
+
+if TYPE_CHECKING:
+    from bridge.worktrees.worktree import CommitId
 
 _ITS_START = "the commit that it began from, which is"
 
@@ -56,12 +62,7 @@ def remove(worktree: Worktree, *, discard: bool = False) -> None:
                 f"{folder} is now the worktree of {known.branch!r}, not of "
                 f"{worktree.branch!r}"
             )
-        if discard:
-            _refuse_used(git, known)
-        else:
-            refuse_loss(git, known)
-        write(known.at("removing"))
-        remove_all(git, known)
+        remove_seen(git, known, discard=discard)
 
 
 @bounded
@@ -80,9 +81,38 @@ def refuse_loss(git: Git, worktree: Worktree) -> None:
     _refuse_unsaved(git, worktree)
 
 
-def remove_all(git: Git, worktree: Worktree) -> None:
-    """Remove what there is of a worktree, whatever it holds."""
-    remove_tree(worktree.folder)
+def remove_seen(git: Git, worktree: Worktree, *, discard: bool = False) -> None:
+    """Look at a worktree as `remove` does, and remove it as it was seen."""
+    folder = worktree.folder
+    _bring_back(folder)
+    if discard:
+        _refuse_used(git, worktree)
+        write(worktree.at("removing"))
+        remove_all(git, worktree)
+        return
+    # The time of its file system, which may be another machine's.
+    write(worktree)
+    since_ns = folder.with_name(f"{folder.name}.json").lstat().st_ctime_ns
+    tip = refs.tip(git, worktree.branch)
+    refuse_loss(git, worktree)
+    write(worktree.at("removing"))
+    _take_away(folder)
+    if late := _written_since(git, _away(folder), since_ns):
+        _bring_back(folder)
+        write(worktree)
+        words = f"{folder} holds {listed(late)}, written while it was to be removed"
+        raise UnsavedWork(words, late, 0)
+    remove_all(git, worktree, tip=tip)
+
+
+def remove_all(git: Git, worktree: Worktree, *, tip: CommitId | None = None) -> None:
+    """Remove what there is of a worktree, whatever it holds.
+
+    Raises:
+        RepositoryBusy: its branch is no longer at `tip`; by default that is not asked.
+    """
+    _take_away(worktree.folder)
+    remove_tree(_away(worktree.folder))
     entry = entry_of(git, worktree.folder)
     if entry is not None:
         # At once: without its first file git knows it no more, and its branch is held.
@@ -90,10 +120,53 @@ def remove_all(git: Git, worktree: Worktree) -> None:
         entry.rename(gone)
         remove_tree(gone)
     if worktree.branch and refs.tip(git, worktree.branch) is not None:
-        refs.delete(git, worktree.branch)
+        refs.delete(git, worktree.branch, tip)
     forget(worktree.folder)
     with suppress(OSError):
         worktree.folder.parent.rmdir()
+
+
+def _away(folder: Path) -> Path:
+    """What a folder is called while it is removed."""
+    return folder.with_name(f".{folder.name}.removed")
+
+
+def _take_away(folder: Path) -> None:
+    if os.path.lexists(folder):
+        remove_tree(_away(folder))
+        folder.rename(_away(folder))
+
+
+def _bring_back(folder: Path) -> None:
+    """Undo what a killed removal began.
+
+    Raises:
+        WorktreeRefused: there is another folder in its place now.
+    """
+    away = _away(folder)
+    if not os.path.lexists(away):
+        return
+    if os.path.lexists(folder):
+        raise WorktreeRefused(
+            f"{folder} was made anew while {away} was removed",
+            ways=("look at both, and keep what you need in the first",),
+        )
+    away.rename(folder)
+
+
+def _written_since(git: Git, folder: Path, since_ns: int) -> tuple[str, ...]:
+    """The files that were written there since then, unless git ignores them."""
+    ignored = Ignored(folder, git.repo, git.common)
+    found = []
+    for above, folders, files in os.walk(folder):
+        links = [name for name in folders if os.path.islink(f"{above}/{name}")]
+        for name in (*files, *links):
+            path = os.path.relpath(os.path.join(above, name), folder)
+            with suppress(FileNotFoundError):
+                is_late = (folder / path).lstat().st_ctime_ns > since_ns
+                if is_late and not ignored.is_ignored(os.fsencode(path)):
+                    found.append(path)
+    return tuple(sorted(found))
 
 
 def _refuse_used(git: Git, worktree: Worktree) -> None:
@@ -117,7 +190,7 @@ def _refuse_used(git: Git, worktree: Worktree) -> None:
 def _refuse_unsaved(git: Git, worktree: Worktree) -> None:
     has_moved = refs.tip(git, worktree.branch) not in (None, worktree.start)
     if worktree.stage == "making" and not has_moved:
-        # Nobody was told of it; but git shows it.
+        # It was never handed out, though git shows it.
         return
     folder, what = worktree.folder, []
     found, inner = look(git, worktree), _repositories(git, folder)

@@ -75,7 +75,7 @@ def opened(project: Path) -> Iterator[Git]:
     """Open the repository of a project, alone.
 
     Raises:
-        NoRepository: there is none that can be worked in.
+        NoRepository: it has none, or one that is not supported.
     """
     project, folder, common = _folders(project)
     lib = loaded()
@@ -159,7 +159,7 @@ def loaded() -> Any:
         lib = load_pygit2()
     except Unreadable as exc:
         raise WorktreeRefused(str(exc), ways=exc.ways) from exc
-    # A commit that is told is on the disk: libgit2 leaves that to the system.
+    # A commit that is reported is on disk: libgit2 leaves that to the system.
     lib.settings.enable_fsync_gitdir(True)  # noqa: FBT003 - libgit2's signature
     return lib
 

@@ -29,8 +29,8 @@ class Status:
         changed: the files that differ from the last commit, ignored ones left out.
         ahead: how many commits it has that are not in its base.
         is_merged: whether its commits, and those it began from, are all elsewhere.
-        differs: whether what is committed differs from what it began with, or that
-            cannot be told: its branch is gone.
+        differs: whether what is committed differs from what it began with; also true
+            where its branch is gone, and nobody can tell.
     """
 
     exists: bool

@@ -48,7 +48,7 @@ def changes(old: pygit2.Tree, new: pygit2.Tree) -> list[Change]:
         before, after = _entry(delta.old_file), _entry(delta.new_file)
         path = os.fsdecode(delta.new_file.raw_path)
         parts_of(path)
-        # A file that becomes a link is told of twice: as gone, and as new.
+        # A file that becomes a link is reported twice: as gone, and as new.
         other = found.get(path, Change(path, None, None))
         found[path] = Change(path, before or other.old, after or other.new)
     return [found[path] for path in sorted(found)]

@@ -1,8 +1,8 @@
 """A worktree of ours: what it is, and its record on disk.
 
 A worktree for `FOLDER` has the record `FOLDER.json` beside it, written before anything
-is made and removed after everything is gone: a kill in between leaves who was at work,
-and the next call goes on from there. What has no record is not ours.
+is made and removed after everything is gone: after a kill in between it says who was at
+work, and the next call continues from there. What has no record is not ours.
 """
 
 from __future__ import annotations

@@ -12,6 +12,7 @@ from agentworld import is_found
 from bridge.agents import trust
 from bridge.config import Settings
 from bridge.errors import NewerSchema, StateRefused
+from bridge.store.host_process import UNSEEN_PID
 
 GOOD = "name: a\nprompt: good {{ task }}\n"
 
@@ -118,6 +119,14 @@ def test_error_a_program_inside_a_session_trusts_nothing(world, environment, cli
         "`hostbridge trust` in a terminal of your own"
     )
     assert not is_found(world)
+
+
+def test_error_trust_while_a_session_cannot_be_seen(world):
+    """In a PID namespace of its own, a program of a session's shows no client."""
+    settings = Settings(home=world.home)
+
+    with pytest.raises(trust.InsideSession, match="in another PID namespace"):
+        trust.record(settings, world.project, [], clients={UNSEEN_PID})
 
 
 def test_processes_that_write_at_once_lose_nothing(world):

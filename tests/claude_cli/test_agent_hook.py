@@ -39,6 +39,62 @@ def test_paths_must_stay_in_the_project(tmp_path, command, cwd, decided):
     assert output.get("permissionDecision") == decided
 
 
+WRITES = [
+    (["Edit(**)"], "Edit", ".bridge/rules.yaml", True),
+    (["Edit"], "Write", "src/.CLAUDE/settings.json", True),
+    (["Edit(**)"], "Write", ".hostbridge/trust.json", True),
+    (["Edit(**)"], "MultiEdit", "link/rules.yaml", True),
+    (["Edit(**)"], "NotebookEdit", ".bridge/x.ipynb", True),
+    (["Edit(**)"], "Write", " .bridge/rules.yaml", True),
+    (["Edit(.bridge/rules.yaml)"], "Edit", ".bridge/rules.yaml", False),
+    (["Edit(**)"], "Edit", "src/a.py", False),
+    (["Edit(**)"], "Read", ".bridge/rules.yaml", False),
+]
+
+
+@pytest.mark.parametrize(("rules", "tool", "path", "is_denied"), WRITES)
+def test_what_governs_sessions_is_changed_only_where_a_rule_names_it(
+    tmp_path, rules, tool, path, is_denied
+):
+    """The client itself keeps `.git` and `.claude` alone."""
+    (tmp_path / ".bridge").mkdir()
+    (tmp_path / "link").symlink_to(".bridge")
+    key = "notebook_path" if tool == "NotebookEdit" else "file_path"
+    call = {"tool_name": tool, "tool_input": {key: path}, "cwd": str(tmp_path)}
+
+    said = decision(call, str(tmp_path), rules)
+
+    assert (b'"deny"' in said) == is_denied
+
+
+@pytest.mark.parametrize(
+    ("rules", "command", "cwd", "is_denied"),
+    [
+        (["Bash(make test)"], "make test", "other", True),
+        (["Bash(make *)"], "cd ../other && make test", "project", True),
+        (["Bash(make *)"], "make a; cd ..; make b", "project", True),
+        (["Bash(make *)"], "cd ../other", "project", False),
+        (["Bash(make *)"], "cd src && make b", "project", False),
+        (["Bash(make *)"], "make test", "project/src", False),
+        (["Bash"], "make test", "other", False),
+        (["Edit(**)"], "make test", "other", False),
+    ],
+)
+def test_a_grant_of_a_program_holds_in_its_project(
+    tmp_path, rules, command, cwd, is_denied
+):
+    """Elsewhere the same words start another program."""
+    for folder in ("project/src", "other"):
+        (tmp_path / folder).mkdir(parents=True)
+    call = {"tool_name": "Bash", "tool_input": {"command": command}}
+
+    said = decision(
+        {**call, "cwd": str(tmp_path / cwd)}, str(tmp_path / "project"), rules
+    )
+
+    assert (b"would start outside" in said) == is_denied
+
+
 RUN = {"depth": 0, "above": ["worker"], "replacesVariables": False, "ruleSets": {}}
 
 
@@ -60,7 +116,7 @@ def ask(tmp_path, monkeypatch):
             "run": RUN,
             "tools": ["Bash", "mcp__good"],
             "blockedTools": ["Edit"],
-            "options": RULES,
+            "allow": RULES,
         }
         ended = subprocess.run(
             [sys.executable, "-I", "-S", agent_hook.__file__, json.dumps(agent)],

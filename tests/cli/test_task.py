@@ -230,6 +230,15 @@ def test_export_and_import(project, tmp_path):
     assert "no such file or directory" in missing.err
 
 
+def test_an_export_cannot_control_a_terminal(project):
+    """It is the same JSON there, in which what does not print is escaped."""
+    project.bridge.tasks.create("\x9b2J \u202e é \U000e0001")
+
+    shown = on_terminal(project, "task", "export", columns=80)
+
+    assert r"\u009b2J \u202e é \udb40\udc01" in shown.replace("\n", "")
+
+
 def test_titles_cannot_control_a_terminal(project):
     project.run("task", "create", "a\x1b[31mb", "--criteria", "\u202eodd")
 

@@ -93,3 +93,18 @@ WRONG = {
 @pytest.mark.parametrize("words", WRONG)
 def test_it_says_what_is_wrong(project, words):
     project.run(*shlex.split(words)).refuses(2, WRONG[words])
+
+
+@pytest.mark.parametrize(
+    "words",
+    [("task", "import"), ("ask", "?", "--schema"), ("flow", "check")],
+    ids=" ".join,
+)
+def test_error_a_file_that_never_ends(project, words):
+    """As a link to a device may lead to, which an archive can hold."""
+    (project.folder / "a.flow").symlink_to("/dev/zero")
+
+    ran = project.run(*words, "./a.flow")
+
+    assert "a.flow: more than 64,000,000 bytes" in ran.err
+    assert ran.code not in (0, 3)

@@ -6,11 +6,10 @@ import tracemalloc
 from pathlib import Path
 
 import pytest
-from lockworld import DIGEST, GOOD, lock
+from lockworld import ANSWER, GOOD, HEAD, item, lock
 
 from bridge import InvalidRequest
 from bridge.api.answer_lock import check_lock
-from bridge.freshness.lock_file import HEAD
 
 pytestmark = pytest.mark.slow
 
@@ -40,7 +39,7 @@ def test_a_project_that_is_too_deep_for_a_lock_is_an_error(tmp_path):
         os.close(above)
     os.close(folder)
     with pytest.raises(InvalidRequest, match="folders deep"):
-        check_lock(tmp_path, lock_in(tmp_path, f'  names {DIGEST} "."'))
+        check_lock(tmp_path, lock_in(tmp_path, item("names", ".")))
 
 
 def test_a_link_in_a_clone_does_not_lead_out_of_it(locked, tmp_path):
@@ -75,8 +74,8 @@ def test_each_folder_is_listed_once_for_all_of_a_lock(tmp_path, monkeypatch):
     for number in range(50):
         (tmp_path / f"f{number}").mkdir()
         (tmp_path / f"f{number}/a.py").write_text("one\n")
-    lines = [f'  names {DIGEST} "." "*.x{n}"' for n in range(300)]
-    lines += [f'  tree {DIGEST} "f{n % 50}"' for n in range(300)]
+    lines = [item("names", ".", f"*.x{n}") for n in range(300)]
+    lines += [item("tree", f"f{n % 50}") for n in range(300)]
     file = lock_in(tmp_path, *lines)
     walks = Walks(monkeypatch)
 
@@ -88,7 +87,7 @@ def test_each_folder_is_listed_once_for_all_of_a_lock(tmp_path, monkeypatch):
 
 def most_memory(folder: Path, lists: int) -> int:
     """How many bytes the check of a lock with so many lists takes at once."""
-    lines = [f'  names {DIGEST} "." "*" "{n}"' for n in range(lists)]
+    lines = [item("names", ".", "*", str(n)) for n in range(lists)]
     file = lock_in(folder, *lines)
     tracemalloc.start()
     try:
@@ -127,9 +126,9 @@ def test_error_a_lock_that_asks_for_too_much(tmp_path, monkeypatch, what):
     for number in range(30):
         (tmp_path / f"{number}.py").write_text("one\n" * 100)
     each = "names" if what == "steps" else "file"
-    lines = [f'  {each} {DIGEST} "{n}.py"' for n in range(30)]
+    lines = [item(each, f"{n}.py") for n in range(30)]
     if what != "bytes":
-        lines = [f'  names {DIGEST} "." "{n}*?*.py"' for n in range(30)]
+        lines = [item("names", ".", f"{n}*?*.py") for n in range(30)]
     file = lock_in(tmp_path, *lines)
     small = {"files": ("MAX_WALKED", 20), "bytes": ("MAX_BYTES", 5_000)}
     monkeypatch.setattr(checked, *small.get(what, ("_MAX_STEPS", 1_000)))
@@ -145,8 +144,8 @@ def test_a_lock_cannot_make_the_check_wait_or_read_elsewhere(tmp_path):
     (tmp_path / "etc").symlink_to("/etc")
     (tmp_path / "loop").symlink_to("loop")
     names = ["pipe", "zero", "etc/passwd", "loop", "loop/x", "zero/x", "src/a.py"]
-    lines = [f'  file {DIGEST} "{name}"' for name in names]
-    lines += [f'  {k} {DIGEST} "{n}"' for n in names for k in ("names", "tree", "link")]
+    lines = [item("file", name) for name in names]
+    lines += [item(k, n) for n in names for k in ("names", "tree", "link")]
     (found,) = check_lock(tmp_path, lock_in(tmp_path, *lines))
 
     differing = {(reason.what, reason.about) for reason in found.reasons}
@@ -156,15 +155,13 @@ def test_a_lock_cannot_make_the_check_wait_or_read_elsewhere(tmp_path):
 
 def test_a_large_lock_is_read_in_one_go(tmp_path):
     """As large as a lock may be: an error or an answer, and no time for a coffee."""
-    lines = [f'  absent "{number}.py"' for number in range(199_000)]
+    lines = [item("absent", f"{number}.py", digest="") for number in range(199_000)]
     file = tmp_path / "answers.lock"
-    file.write_text(
-        "\n".join([HEAD, f"answer {DIGEST}", *GOOD.splitlines()[3:5], *lines])
-    )
+    file.write_text("\n".join([HEAD, ANSWER, *lines]))
 
     (found,) = check_lock(tmp_path, file)
     assert found.state == "fresh"
-    file.write_text(file.read_text() + "\n#" * 2_000)
+    file.write_text(file.read_text() + "\n" * 2_000)
 
     with pytest.raises(InvalidRequest, match="more than 200,000 lines"):
         check_lock(tmp_path, file)

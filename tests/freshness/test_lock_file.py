@@ -5,69 +5,99 @@ from contextlib import suppress
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from lockworld import DIGEST, GOOD
+from lockworld import ANSWER, DIGEST, GOOD, HEAD, item
 
 from bridge import InvalidRequest
-from bridge.freshness.lock_file import HEAD, Item, LockedAnswer, parsed, written
+from bridge.freshness.lock_file import HEAD_1, Item, LockedAnswer, parsed, written
+
+# As an earlier hostbridge wrote it.
+OLD = f"""{HEAD_1}
+answer {DIGEST}
+  agent "checker"
+  asked "Look."
+  file {DIGEST} "src/a.py"
+"""
+
+
+def below(line: str) -> str:
+    """A good lock, and a line at its end: the fourth."""
+    return f"{GOOD}{line}\n"
+
 
 ERRORS = {
-    "head": ("something else\n", 1, "expected 'hostbridge answers 1'"),
-    "newer": ("hostbridge answers 2\n", 1, "expected 'hostbridge answers 1'"),
-    "no answer": (f'{HEAD}\n  agent "x"\n', 2, "expected `answer` and the SHA-256"),
-    "short digest": (f"{HEAD}\nanswer ab\n", 2, "expected the SHA-256 of a question"),
-    "unknown word": (GOOD + '  files "x"\n', 7, "expected one of agent, asked"),
-    "no name": (GOOD + f"  file {DIGEST}\n", 7, "`file`: expected a SHA-256 and a"),
-    "no digest": (GOOD + '  file "x"\n', 7, "`file`: expected a SHA-256 and a name"),
-    "two names": (GOOD + f'  file {DIGEST} "a" "b"\n', 7, "`file`: expected 1 names"),
-    "escape": (GOOD + f'  file {DIGEST} "\\q"\n', 7, "'\"\\\\q\"' is no JSON string"),
-    "up": (GOOD + f'  file {DIGEST} "../x"\n', 7, "'../x' is no plain path"),
-    "inside up": (GOOD + f'  file {DIGEST} "a/../../x"\n', 7, "is no plain path"),
-    "absolute": (GOOD + f'  file {DIGEST} "/etc/passwd"\n', 7, "is no plain path"),
-    "git": (GOOD + f'  file {DIGEST} ".git/config"\n', 7, "is no plain path"),
-    "no path": (GOOD + f'  file {DIGEST} ""\n', 7, "'' is no plain path"),
-    "nul": (GOOD + f'  file {DIGEST} "a\\u0000"\n', 7, "is no plain path"),
-    "surrogate": (GOOD + f'  file {DIGEST} "\\ud800"\n', 7, "half of a surrogate"),
-    "pattern up": (GOOD + f'  names {DIGEST} "." "../*"\n', 7, "is no pattern"),
-    "slow pattern": (
-        GOOD + f'  names {DIGEST} "." "{"*a" * 40}"\n', 7, "is no pattern of files",
+    "head": ("something else\n", 1, 'expected {"hostbridge answers": 2, …}, got'),
+    "newer": ('{"hostbridge answers": 3}\n', 1, "newer hostbridge: update this one"),
+    "odd version": ('{"hostbridge answers": true}\n', 1, "expected {"),
+    "no answer": (f"{HEAD}\n{item('file', 'x')}\n", 2, "expected `answer` and the SHA"),
+    "short digest": (f'{HEAD}\n{{"answer": "ab"}}\n', 2, "expected the SHA-256 of a q"),
+    "unknown word": (
+        below(item("files", "x")),
+        4,
+        "expected one of definition, absent",
     ),
+    "of version 1": (below(item("agent", "x")), 4, "expected one of definition"),
+    "empty": (below("{}"), 4, "expected one of definition, absent"),
+    "no object": (below("[1]"), 4, "expected an object of JSON, got '[1]'"),
+    "no JSON": (below("{file}"), 4, "expected an object of JSON, got '{file}'"),
+    "deep": (below("[" * 100_000), 4, "expected an object of JSON"),
+    "no text": (below('{"absent": 7}'), 4, "expected a text, got '7'"),
+    "no digest": (below(item("file", "x", digest="")), 4, "`file`: expected a SHA"),
+    "odd digest": (
+        below('{"file": "x", "sha256": 7}'),
+        4,
+        "`file`: expected a SHA-256",
+    ),
+    "twice": (below('{"absent": "x", "absent": "y"}'), 4, "a key stands there twice"),
+    "more": (below('{"absent": "x", "z": 1}'), 4, "`absent`: 'z' is not known here"),
+    "more of it": (f'{HEAD}\n{ANSWER[:-1]}, "z": 1}}\n', 2, "`answer`: 'z' is not"),
+    "up": (below(item("file", "../x")), 4, "'../x' is not a plain path"),
+    "inside up": (below(item("file", "a/../../x")), 4, "is not a plain path"),
+    "absolute": (below(item("file", "/etc/passwd")), 4, "is not a plain path"),
+    "git": (below(item("file", ".git/config")), 4, "is not a plain path"),
+    "no path": (below(item("file", "")), 4, "'' is not a plain path"),
+    "nul": (below(item("file", "a\0")), 4, "is not a plain path"),
+    "surrogate": (below(item("file", "\ud800")), 4, "half of a surrogate"),
+    "pattern up": (below(item("names", ".", "../*")), 4, "is not a pattern"),
+    "slow pattern": (below(item("names", ".", "*a" * 40)), 4, "is not a pattern of fi"),
     "many patterns": (
-        GOOD + f'  names {DIGEST} "."' + ' "x"' * 30 + "\n", 7, "`names`: expected 17",
+        below(item("names", ".", *["x"] * 30)),
+        4,
+        "`names`: expected",
     ),
-    "tab": (GOOD + f'\tfile {DIGEST} "x"\n', 7, "`file`: expected a SHA-256"),
-    "conflict": (GOOD + "<<<<<<< HEAD\n", 7, "the mark of a merge that was not"),
+    "pattern of one": (below(item("file", "x", "y")), 4, "`file`: expected 0"),
+    "conflict": (below("<<<<<<< HEAD"), 4, "the mark of a merge that was not"),
     "its middle": (f"{HEAD}\n=======\n", 2, "the mark of a merge that was not"),
-    "line ends": (
-        GOOD.replace("\n", "\r\n"), 1, r"got 'hostbridge answers 1\r'",
-    ),
-    "escape codes": (
-        GOOD + f'  file {DIGEST} "\\u001b[2J/../x"\n',
-        7,
-        r"'\x1b[2J/../x' is no plain",
-    ),
-    "raw escape codes": (
-        GOOD + f'  file {DIGEST} "\x1b[2J"\n', 7, r"""'"\x1b[2J"' is no JSON string""",
-    ),
-    "head alone": (f"{HEAD}\n# x\n", 3, "the file ends, and has no answer"),
-    "nothing": ("", 1, "expected 'hostbridge answers 1', got ''"),
-    "braces": (
-        GOOD + f'  names {DIGEST} "src" "{{.,x}}/*"\n', 7, "is no pattern of files",
-    ),
-    "absolute pattern": (
-        GOOD + f'  names {DIGEST} "." "/etc/*"\n', 7, "is no pattern of files",
-    ),
+    "escape codes": (below(item("file", "\x1b[2J/../x")), 4, r"'\x1b[2J/../x' is not"),
+    "raw escape codes": (below('{"file": "\x1b[2J"}'), 4, r"\x1b[2J"),
+    "head alone": (f"{HEAD}\n\n", 3, "the file ends, and has no answer"),
+    "nothing": ("", 1, "got ''"),
+    "braces": (below(item("names", "src", "{.,x}/*")), 4, "is not a pattern of files"),
+    "absolute pattern": (below(item("names", ".", "/etc/*")), 4, "is not a pattern"),
     "pattern for itself": (
-        GOOD + f'  names {DIGEST} "src" "./*"\n', 7, "is no pattern of files",
+        below(item("names", "src", "./*")),
+        4,
+        "is not a pattern of",
     ),
-    "home": (GOOD + f'  names {DIGEST} "." "~/*"\n', 7, "is no pattern of files"),
-    "pattern and up": (
-        GOOD + f'  names {DIGEST} "." "**/../.."\n', 7, "is no pattern of files",
+    "home": (below(item("names", ".", "~/*")), 4, "is not a pattern of files"),
+    "pattern and up": (below(item("names", ".", "**/../..")), 4, "is not a pattern"),
+    "tree up": (below(item("tree", "..")), 4, "'..' is not a plain path"),
+    "tree of all": (below(item("tree", "/")), 4, "'/' is not a plain path"),
+    "two definitions": (
+        below(f"{item('definition', 'user')}\n{item('definition', 'user')}"),
+        5,
+        "`definition` stands there twice",
     ),
-    "tree up": (GOOD + f'  tree {DIGEST} ".."\n', 7, "'..' is no plain path"),
-    "tree of all": (GOOD + f'  tree {DIGEST} "/"\n', 7, "'/' is no plain path"),
-    "two agents": (GOOD + '  agent "y"\n', 7, "`agent` stands there twice"),
-    "two answers": (f"{GOOD}answer {DIGEST}\n", 7, "has an answer above"),
-    "nobody": (f"{HEAD}\nanswer {DIGEST}\n", 3, "the answer above has no `agent`"),
+    "two answers": (below(ANSWER), 4, "has an answer above"),
+    "nobody": (f'{HEAD}\n{{"answer": "{DIGEST}"}}\n', 3, "answer above has no `agent`"),
+    "1: no answer": (f'{HEAD_1}\n  agent "x"\n', 2, "expected `answer` and the SHA"),
+    "1: short": (f"{HEAD_1}\nanswer ab\n", 2, "expected the SHA-256 of a question"),
+    "1: word": (f'{OLD}  files "x"\n', 6, "expected one of agent, asked"),
+    "1: no name": (f"{OLD}  file {DIGEST}\n", 6, "expected a word, a SHA-256"),
+    "1: no digest": (f'{OLD}  file "x"\n', 6, "`file`: expected a SHA-256"),
+    "1: escape": (f'{OLD}  file {DIGEST} "\\q"\n', 6, "is not a JSON string"),
+    "1: up": (f'{OLD}  file {DIGEST} "../x"\n', 6, "'../x' is not a plain path"),
+    "1: two agents": (f'{OLD}  agent "y"\n', 6, "`agent` stands there twice"),
+    "1: two answers": (f"{OLD}answer {DIGEST}\n", 6, "has an answer above"),
 }  # fmt: skip
 
 
@@ -87,7 +117,7 @@ def test_error_names_the_line(name):
 @given(st.text(max_size=200))
 def test_error_or_answers_for_any_text(text):
     """Never anything else, such as an exception without a line."""
-    for start in ("", HEAD + "\n", GOOD):
+    for start in ("", HEAD + "\n", GOOD, OLD):
         with suppress(InvalidRequest):
             assert all(map(is_answer, parsed(start + text, "f")))
 
@@ -107,3 +137,29 @@ def test_what_is_written_is_read_as_it_was(names, agent):
     answer = LockedAnswer(DIGEST, agent, "Look.", items, ("user", DIGEST))
 
     assert parsed(written([answer], "x"), "x") == [answer]
+
+
+def test_what_an_earlier_hostbridge_wrote_is_read():
+    text = f"""{OLD}
+# A note.
+answer {"cd" * 32}
+  agent "x"
+  asked "\\u00e9"
+  definition {DIGEST} "user"
+  absent "CLAUDE.md"
+  names {DIGEST} "src" "*.py" "*.pyi"
+"""
+    file = Item("file", "src/a.py", DIGEST)
+    names = Item("names", "src", DIGEST, ("*.py", "*.pyi"))
+
+    assert parsed(text, "x") == [
+        LockedAnswer(DIGEST, "checker", "Look.", (file,)),
+        LockedAnswer(
+            "cd" * 32, "x", "é", (Item("absent", "CLAUDE.md"), names), ("user", DIGEST)
+        ),
+    ]
+
+
+def test_line_ends_that_git_has_changed_do_not_matter():
+    """As with core.autocrlf."""
+    assert parsed(GOOD.replace("\n", "\r\n"), "x") == parsed(GOOD, "x")

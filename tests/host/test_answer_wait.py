@@ -8,6 +8,8 @@ import pytest
 
 from bridge.host import answer_wait
 from bridge.host.answer_wait import wait
+from bridge.store.directory import Folder
+from bridge.store.seal import load_key, seal_of
 
 CALL = {"tool_use_id": "toolu_1", "tool_response": {"isAsync": True}}
 
@@ -26,8 +28,16 @@ def note(state, seconds=300.0, **fields):
 
 
 def answer(state, **fields):
-    text = json.dumps({"requestId": "r-1", "success": True, **fields})
-    (state / "responses" / "r-1.json").write_text(text)
+    value = {"requestId": "r-1", "success": True, **fields}
+    with Folder.open(str(state)) as folder:
+        value = {"seal": seal_of(value, load_key(folder)), **value}
+    place(state, value)
+
+
+def place(state, value):
+    """Put it where an answer has to be, at once."""
+    (state / "new").write_text(json.dumps(value))
+    (state / "new").replace(state / "responses" / "r-1.json")
 
 
 def told(state, **fields):
@@ -41,6 +51,23 @@ def test_the_answer_is_told_as_soon_as_it_is_there(state):
 
     assert told(state) == 'hostbridge: checker answered:\n{"a": "ü"}'
     assert [file.name for file in (state / "agents").iterdir()] == ["toolu_1.told"]
+
+
+@pytest.mark.parametrize("seal", [{}, {"seal": "0" * 64}, {"seal": 7}])
+def test_a_file_that_somebody_else_wrote_is_not_the_answer(state, seal):
+    """Nor does it keep the answer from being told."""
+    note(state)
+    place(state, {"requestId": "r-1", "parsedOutput": {"a": "forged"}, **seal})
+    threading.Timer(0.3, answer, [state], {"parsedOutput": {"a": "real"}}).start()
+
+    assert told(state) == 'hostbridge: checker answered:\n{"a": "real"}'
+
+
+def test_the_answer_to_another_request_is_not_the_answer(state):
+    note(state, 0.3)
+    answer(state, requestId="r-2", parsedOutput={})
+
+    assert "did not answer (timeout)" in told(state)
 
 
 def test_a_failure_is_told_with_its_code(state):

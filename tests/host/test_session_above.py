@@ -5,6 +5,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import needs
 import orjson
 import pytest
 from fakeclaude import OBEDIENT, fake_claude
@@ -84,3 +85,35 @@ def test_a_variable_does_not_let_agents_ask_more_deeply(client):
                BRIDGE_DEPTH="2")  # fmt: skip
 
     assert "3 agents stand above this request; 2 is the limit" in done.stderr
+
+
+BY_HAND = """
+import sys
+from pathlib import Path
+from bridge.api.bridge import Bridge
+from bridge.host.session_above import only_by_hand
+bridge = Bridge.open(Path(sys.argv[1]))
+only_by_hand(bridge.settings, bridge.store, "hostbridge trust")
+"""
+
+
+@pytest.mark.parametrize("where", ["project", "elsewhere"])
+def test_error_by_hand_in_a_pid_namespace_below_a_session(client, tmp_path, where):
+    """There no client is an ancestor, and the start of none can be read."""
+    namespace = (needs.tool("unshare"), "-Urpf", "--mount-proc")
+    if subprocess.run(
+        [*namespace, "true"], capture_output=True, check=False
+    ).returncode:
+        pytest.skip("no namespaces for this user")
+    folder = {"project": client.project, "elsewhere": tmp_path / "elsewhere"}[where]
+    folder.mkdir(exist_ok=True)
+
+    done = subprocess.run(
+        [*namespace, sys.executable, "-c", BY_HAND, folder],
+        env={"HOME": str(client.home), "PATH": os.environ["PATH"]},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert "in another PID namespace" in done.stderr

@@ -119,3 +119,21 @@ def test_in_a_linked_worktree_the_list_of_all_worktrees_is_written(world, reposi
 
     assert excluded(repository).decode().endswith(LINE)
     assert repository.status(cwd=world.root / "linked") == []
+
+
+@pytest.mark.parametrize("link", ["info/exclude", "info"])
+def test_a_link_out_of_the_repository_is_not_written_through(
+    world, repository, tmp_path, link
+):
+    """An archive may hold one, to any file of the user's."""
+    other = tmp_path / "other"
+    other.mkdir()
+    (other / "exclude").write_text("theirs\n")
+    place = repository.folder / ".git" / link
+    shutil.rmtree(repository.folder / ".git/info")
+    place.parent.mkdir(exist_ok=True)
+    place.symlink_to(other / "exclude" if link == "info/exclude" else other)
+
+    world.run("install")
+
+    assert (other / "exclude").read_text() == "theirs\n"

@@ -319,3 +319,20 @@ def test_dry_run_shows_the_change_and_makes_none(world):
     assert (code, err, world.tree()) == (0, "", before)
     assert out.startswith(CHANGE.format(file=world.local))
     assert f"  would write {world.carrier}: " in out
+
+
+@pytest.mark.parametrize("link", [".claude", ".claude/settings.local.json"])
+def test_error_a_link_out_of_the_project(world, tmp_path, link):
+    """The user's own settings may lie elsewhere; a project may be somebody else's."""
+    other = tmp_path / "other"
+    other.mkdir()
+    (other / "settings.local.json").write_text("{}")
+    place = world.project / link
+    place.parent.mkdir(exist_ok=True)
+    is_folder = link == ".claude"
+    place.symlink_to(other if is_folder else other / "settings.local.json")
+
+    done = world.run("install")
+
+    assert "which is not in the project" in str(done)
+    assert (other / "settings.local.json").read_text() == "{}"

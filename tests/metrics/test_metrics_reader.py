@@ -7,11 +7,10 @@ from typing import Any
 import pytest
 from storeworld import FakeClock, path_of, place_in, store_in
 
-from bridge.metrics.histogram import histogram_of
+from bridge.metrics.counts import Histogram, Tally, Tokens
+from bridge.metrics.lines import MOST, OTHERS
 from bridge.metrics.metrics import Metrics
-from bridge.metrics.names import MOST, OTHERS
 from bridge.metrics.reader import read
-from bridge.metrics.tally import Tally, Tokens
 from bridge.store import journal
 from bridge.store.location import open_state
 from bridge.store.store import Store
@@ -70,7 +69,7 @@ def test_an_end_counts_in_its_cell(store):
     tries = {"retries": 1, "corrections": 2}
     worth = {"verifiable": 2, "verified": 1, "degraded": 1}
     usage = {"usage": Tokens(100, 5000, 40, 60, 2), "without_usage": 3}
-    times = {"durations": histogram_of([1000] * 4), "waits": histogram_of([20])}
+    times = {"durations": Histogram.of([1000] * 4), "waits": Histogram.of([20])}
     assert cell.tally == Tally(**ends, **tries, **worth, **usage, **times)
     assert (found.events, found.begins_ms, found.until_ms) == (4, NOW_MS, NOW_MS)
 
@@ -207,7 +206,7 @@ def test_runs_count_by_their_last_end(store):
     assert (completed.ended, completed.agents, completed.tokens) == (
         {"completed": 1}, 3, 200,
     )  # fmt: skip
-    assert completed.durations == histogram_of([900])
+    assert completed.durations == Histogram.of([900])
 
 
 def test_what_happens_to_tasks_is_counted_by_day(store):

@@ -260,7 +260,8 @@ def test_a_shell_passes_on_the_words_that_were_checked(shell, words, tmp_path):
 IN_A_FOLDER = [
     ("cd src && pytest -q ../tests", None),
     (f"cd {PROJECT}/src  &&  pytest", None),
-    ("cd .. && pytest", "it would start outside the project"),
+    ("cd .. && pytest", ("it would start outside the folder that this agent works in; "
+     f"begin it with `cd {PROJECT} && `")),
     ("cd src && pytest ../../x", "'../../x' lies outside the project"),
     ("cd src && pytest -o x=y", ("the option -o is not granted; a rule for it: "
      "Bash(pytest [… -o] *)")),

@@ -3,13 +3,21 @@
 import re
 import shutil
 import subprocess
+from dataclasses import replace
 
 import pytest
 from grants import granted
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bridge.policy.permissions import command_pattern, names_options, parse_rule
+from bridge.policy.permissions import (
+    Call,
+    command_pattern,
+    is_granted,
+    names_options,
+    parse_rule,
+    why_not_granted,
+)
 from bridge.policy.shell_signs import expansion_sign
 from bridge.policy.tool_names import is_known, on_host, rule_on_host
 
@@ -69,6 +77,17 @@ COMMANDS = [
 def test_commands(rule, command, *, expected):
     """A pattern never covers a command that could run a second one."""
     assert granted(rule, tool="Bash", command=command) is expected
+
+
+@pytest.mark.parametrize("rule", ["Bash(make test)", "Bash(make *)", "Bash(make [])"])
+def test_a_rule_of_a_program_holds_in_the_project_alone(rule):
+    """Another folder has another Makefile; the user's own rules are about no folder."""
+    call = Call("Bash", {"command": "make test"}, "/w/app", lambda _: "/w/other")
+
+    assert not is_granted([rule], call)
+    assert is_granted(["Bash"], call)
+    assert is_granted(["Bash(make *)"], replace(call, anywhere=True))
+    assert "outside the folder" in (why_not_granted([rule], call) or "")
 
 
 @pytest.mark.parametrize(

@@ -6,8 +6,7 @@ import pytest
 import reportworld
 from reportworld import ROWS, TILES, small, tally
 
-from bridge.metrics.cells import Cell
-from bridge.metrics.tally import Tokens
+from bridge.metrics.counts import Cell, Tokens
 
 pytestmark = pytest.mark.slow
 

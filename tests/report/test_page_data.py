@@ -6,10 +6,9 @@ from datetime import timedelta
 import pytest
 import reportworld
 
-from bridge.metrics.cells import Cell, TaskCell
+from bridge.metrics.counts import Cell, Histogram, Tally, TaskCell
+from bridge.metrics.lines import OTHERS
 from bridge.metrics.metrics import Metrics
-from bridge.metrics.names import OTHERS
-from bridge.metrics.tally import Tally
 from bridge.report.page_data import DAYS, NAME_CHARS, page_data, script_json
 
 pytestmark = pytest.mark.slow
@@ -43,7 +42,7 @@ def expected(metrics):
     tally = metrics.total
     return {
         **{name: getattr(tally, name) for name in PLAIN},
-        "inputTokens": tally.usage.input,
+        "inputTokens": tally.usage.input_tokens,
         "failed": sum(tally.failures.values()),
         "durations": sum(tally.durations.values()),
         "waits": sum(tally.waits.values()),
@@ -132,7 +131,7 @@ def test_the_json_cannot_end_its_element():
 
 def test_however_much_there_is_it_can_be_told():
     """Each day with times of every length, and with names that nobody can foresee."""
-    every = dict.fromkeys(range(0, 500, 8), 56)
+    every = Histogram(dict.fromkeys(range(0, 500, 8), 56))
     cells = tuple(
         Cell(
             (reportworld.TODAY - timedelta(days=back)).isoformat(),

@@ -4,7 +4,7 @@ from contextlib import suppress
 
 import pytest
 
-from bridge.metrics.cells import TaskCell
+from bridge.metrics.counts import TaskCell
 from bridge.metrics.reader import read
 from bridge.tasks import lifecycle
 from bridge.tasks.task import NewTask, TaskRefused

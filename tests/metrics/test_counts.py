@@ -7,14 +7,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bridge.errors import InvalidRequest
-from bridge.metrics.cells import Cell, FlowCell, TaskCell
-from bridge.metrics.histogram import PRECISION, add_to, histogram_of, quantile_ms
+from bridge.metrics.counts import (
+    PRECISION,
+    Cell,
+    FlowCell,
+    Histogram,
+    Tally,
+    TaskCell,
+    Tokens,
+)
 from bridge.metrics.metrics import DIMENSIONS, Metrics, dimensions_of, grouped
-from bridge.metrics.tally import Tally, Tokens
 
 TIMES = st.lists(st.integers(1, 10**9), min_size=1)
 COUNTS = st.integers(0, 50)
-HISTOGRAMS = st.dictionaries(st.integers(0, 400), st.integers(1, 9))
+HISTOGRAMS = st.dictionaries(st.integers(0, 400), st.integers(1, 9)).map(Histogram)
 FIGURES = (
     "ended", "succeeded", "retries", "corrections", "verifiable", "verified",
     "degraded", "without_usage",
@@ -37,7 +43,7 @@ def exact(times: list[int], share: float) -> int:
 
 @given(TIMES, st.sampled_from([0.05, 0.5, 0.95, 1.0]))
 def test_a_percentile_is_within_the_promised_error(times, share):
-    found = quantile_ms(histogram_of(times), share)
+    found = Histogram.of(times).quantile_ms(share)
 
     assert found == pytest.approx(exact(times, share), rel=PRECISION + 1e-9)
     assert PRECISION < 0.025
@@ -45,14 +51,14 @@ def test_a_percentile_is_within_the_promised_error(times, share):
 
 @given(TIMES, TIMES)
 def test_percentiles_of_added_times_are_those_of_all(one, other):
-    both = histogram_of(one)
-    add_to(both, histogram_of(other))
+    both = Tally(durations=Histogram.of(one))
+    both.add(Tally(durations=Histogram.of(other)))
 
-    assert both == histogram_of(one + other)
+    assert both.durations == Histogram.of(one + other)
 
 
 def test_without_a_time_there_is_no_percentile():
-    assert quantile_ms({}, 0.5) is None
+    assert Histogram().quantile_ms(0.5) is None
 
 
 @given(CELLS, st.permutations(DIMENSIONS), st.integers(0, 4))
@@ -79,12 +85,15 @@ def test_all_of_it_as_json():
     tally = Tally(
         ended=2, succeeded=1, failures={"timeout": 1}, retries=3, corrections=1,
         verifiable=1, verified=1, degraded=1, usage=Tokens(900, 10, 20, 70, 3),
-        without_usage=1, durations={185: 1, 239: 1}, waits={141: 1},
+        without_usage=1, durations=Histogram({185: 1, 239: 1}),
+        waits=Histogram({141: 1}),
     )  # fmt: skip
     metrics = Metrics(
         project="/app", since_ms=1, until_ms=9, begins_ms=None, events=4,
         cells=(Cell("2026-11-27", "Explore", "host", "sonnet", tally),),
-        flows=(FlowCell("2026-11-27", "f", {"completed": 1}, {240: 1}, 4, 5400),),
+        flows=(
+            FlowCell("2026-11-27", "f", {"completed": 1}, Histogram({240: 1}), 4, 5400),
+        ),
         tasks=(TaskCell("2026-11-27", 2, 1, 1, 0, 3),), by=("agent",),
     )  # fmt: skip
     counts = {
