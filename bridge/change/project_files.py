@@ -71,11 +71,11 @@ def untracked(
             path = prefix + os.fsencode(name)
             if known.get(path) == SUBMODULE or not reaches(path):
                 continue
-            is_known = path in with_known
-            if not is_known and hides(path + b"/"):
+            # Git hides what is new in there, whether it knows other files of it or not.
+            if hides(path + b"/"):
                 continue
             closed = why_closed(root, os.fsdecode(path))
-            if closed is None or (closed == OTHER and is_known):
+            if closed is None or (closed == OTHER and path in with_known):
                 folders.append(name)
             else:
                 yield path + b"/"

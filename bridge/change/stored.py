@@ -134,14 +134,19 @@ class Attributes:
             filters = self._repo.load_filter_list(os.fsdecode(path), FilterMode.TO_ODB)
         except UnicodeEncodeError:
             return text
-        # pygit2 cuts the result at a zero byte; with one, hardly any file is a text.
-        if filters is None or b"\0" in text:
+        if filters is None:
             return text
+        # pygit2 cuts the result at a zero byte: a short text says what becomes of this.
+        has_zero = b"\0" in text
         try:
-            return filters.apply_to_buffer(text)
+            stored = filters.apply_to_buffer(b"\r\n\0" if has_zero else text)
         except GitError:
             # `core.safecrlf` refuses to store this for good; it is stored nevertheless.
-            return text.replace(b"\r\n", b"\n")
+            stored = b"\n"
+        else:
+            if not has_zero:
+                return stored
+        return text.replace(b"\r\n", b"\n") if stored == b"\n" else text
 
 
 def has_ident(repo: pygit2.Repository, path: bytes) -> bool:

@@ -1,0 +1,133 @@
+"""Of whatever state a repository is in, we see the change that git sees."""
+
+import os
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from stateworld import LINK, PLAIN, PROGRAM, File, Staged, State, World
+from thoroughness import is_full
+
+NAMES = (
+    "a", "b.txt", "d", "d/c.txt", "d/e/f.bin", "é x", "x.log", "build/y", "build/z",
+    "build/w/q", "B.TXT",
+    "d/e/.hidden", "latin-\udce9.txt",
+)  # fmt: skip
+TEXTS = (
+    b"", b"one\n", b"one\ntwo\n", b"one\r\ntwo\r\n", b"one\r\ntwo\n", b"\0\1", b"one",
+    b"$Id$\none\n", b"$Id: 1 $\none\n", b"a\rb\n", b"one\r\n\0", b"\xff\xfeo\0\n\0",
+)  # fmt: skip
+ATTRIBUTES = (
+    "* text=auto", "*.txt text", "*.bin binary", "*.txt eol=crlf", "*.txt -text",
+    "b.txt ident", "* eol=lf", "/a text=auto eol=crlf", "*.txt !text", "* -text",
+    "d/** text", "[attr]mine text eol=lf", "*.txt mine", "a crlf", "* crlf=input",
+)  # fmt: skip
+IGNORED = (
+    "*.log", "build/", "/build", "d/*", "!d/e", "!c.txt", "*.txt", "!*.txt", "e/",
+    "/a", ".*", "d/e/**", "*", "!*/", "\ufeff*.log",
+)  # fmt: skip
+CONFIG = (
+    "autocrlf = true", "autocrlf = input", "autocrlf = false", "eol = crlf", "eol = lf",
+    "fileMode = false", "symlinks = false", "ignoreCase = true", "safecrlf = true",
+    "safecrlf = warn", "quotePath = false", "untrackedCache = true",
+)  # fmt: skip
+FORMS = (
+    ("update-index", "--index-version", "4"),
+    ("-c", "splitIndex.maxPercentChange=100", "update-index", "--split-index"),
+    ("update-index", "--force-untracked-cache"),
+    ("update-index", "-q", "--refresh"),
+)  # fmt: skip
+
+
+def lines_of(words: tuple[str, ...]) -> st.SearchStrategy[bytes]:
+    lines = st.lists(st.sampled_from(words), max_size=3)
+    return lines.map(lambda each: "".join(f"{line}\n" for line in each).encode())
+
+
+def standing(files: dict[str, object]) -> dict[str, object]:
+    """Without those that lie in others: one side has either."""
+    return {
+        path: file
+        for path, file in files.items()
+        if not any(path.startswith(f"{other}/") for other in files)
+    }
+
+
+@st.composite
+def states(draw: st.DrawFn) -> State:
+    file = st.builds(
+        File, st.sampled_from(TEXTS), st.sampled_from([PLAIN, PLAIN, PLAIN, PROGRAM])
+    ) | st.just(File(b"a", LINK))
+    how = st.sampled_from(["", "", "", "", "assumed", "skipped", "promised", "open"])
+    sides: list[dict] = [{}, {}, {}]
+    for name in draw(st.lists(st.sampled_from(NAMES), unique=True, max_size=6)):
+        one = draw(file)
+        for side in sides:
+            match draw(st.sampled_from("ssson")):
+                case "s":
+                    side[name] = one
+                case "o":
+                    side[name] = draw(file)
+    for name, lines in (
+        (".gitattributes", lines_of(ATTRIBUTES)),
+        ("d/.gitattributes", lines_of(ATTRIBUTES)),
+        (".gitignore", lines_of(IGNORED)),
+        ("d/.gitignore", lines_of(IGNORED)),
+    ):
+        if draw(st.booleans()):
+            one = File(draw(lines))
+            for side in sides if draw(st.booleans()) else sides[2:]:
+                side[name] = one
+    head, index, files = map(standing, sides)
+    odd = draw(
+        st.dictionaries(
+            st.sampled_from(["odd", "o/odd", "build/odd"]),
+            st.sampled_from(["pipe", "folder", "repository"]),
+            max_size=1,
+        )
+    )
+    odd = {p: k for p, k in odd.items() if "build" not in files}
+    staged = {path: Staged(each, draw(how)) for path, each in index.items()}
+    return State(
+        head,
+        # Git tells of a promise without a file; no commit would differ by it.
+        {p: s for p, s in staged.items() if s.how != "promised" or p in files},
+        files,
+        odd,
+        tuple(draw(st.lists(st.sampled_from(CONFIG), max_size=2))),
+        draw(lines_of(IGNORED)),
+        draw(lines_of(IGNORED)),
+        draw(st.sampled_from([(), (), (), *FORMS])),
+    )
+
+
+# What git says in place of numbers, also by an attribute: ours shows such a file.
+BINARY = ("-", "-")
+LAYOUTS = ("plain", "linked", "bare")
+
+
+@pytest.fixture(params=LAYOUTS)
+def world(request, tmp_path):
+    return World(tmp_path, request.param)
+
+
+@settings(
+    max_examples=(2000 if is_full() else 100) // len(LAYOUTS),
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
+@given(state=states())
+def test_we_see_what_git_sees(world, state):
+    world.set_up(state)
+    gits = world.by_git()
+
+    change = world.by_us()
+
+    assert {each.name for each in change.files} == gits.uncommitted
+    assert {each.name for each in world.by_us("staged").files} == gits.staged
+    lines = world.lines_by_git()
+    for each in change.files:
+        # One that is staged apart is shown twice, and not by git; a new one not at all.
+        counted = lines.get(os.fsdecode(each.name), BINARY)
+        if each.added is not None and not each.staged and counted != BINARY:
+            assert (str(each.added), str(each.removed)) == counted
