@@ -219,10 +219,6 @@ class Repository:
         """Whether this clone has an object."""
         return pygit2.Oid(hex=object_id) in self.lib
 
-    def ids(self) -> Iterator[pygit2.Oid]:
-        """The ids of all objects."""
-        return iter(self._objects)
-
     def commit(self, commit_id: str) -> pygit2.Commit:
         """A commit; raises `Unreadable` if this clone lacks it."""
         found = self.object(commit_id)
