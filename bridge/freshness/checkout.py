@@ -18,18 +18,17 @@ from typing import TYPE_CHECKING
 
 from bridge.change.project_files import stat_at
 from bridge.errors import InvalidRequest
-from bridge.freshness.disk import MAX_DEPTH, PROGRAM
+from bridge.freshness.disk import MAX_FILES, PROGRAM, Disk, Unknowable
 from bridge.freshness.lock_file import digest_of_names
 from bridge.freshness.looks import is_found
 from bridge.freshness.repository import folders_of
-from bridge.policy.made_folders import LEFT_OUT, MADE, is_left_out
+from bridge.policy.made_folders import MADE, is_left_out
 from bridge.store.nofollow import open_beneath
 
 if TYPE_CHECKING:
     from bridge.change.collect import KnownFiles
 
 MAX_FILE_BYTES = 1 << 30
-MAX_FILES = 20_000
 # For all that is in a lock, together.
 MAX_WALKED = 10 * MAX_FILES
 MAX_BYTES = 8 << 30
@@ -135,34 +134,26 @@ class Checkout:
             upper, _, name = above.rpartition("/")
             # What tools make is left out of a walk that begins above it.
             if above == "." or name in MADE:
-                self._walked_in[folder] = sorted(self._walked(folder))
+                self._walked_in[folder] = self._walked(folder)
                 return self._walked_in[folder]
             above = upper or "."
         return self._walked_in[above]
 
-    def _walked(self, folder: str) -> Iterator[str]:
-        """Paths of what lies below a folder; none if it is not one, or a link."""
-        parts = [] if folder == "." else folder.split("/")
+    def _walked(self, folder: str) -> list[str]:
+        """Paths of files below a folder; none if it is no folder, or behind a link."""
+        facts = self._facts(folder)
+        if facts is None or not stat.S_ISDIR(facts.st_mode):
+            return []
         try:
-            fd = open_beneath(self.root, parts, is_folder=True)
-        except OSError:
-            return
-        try:
-            count = 0
-            for where, folders, names, _fd in os.fwalk(dir_fd=fd):
-                folders[:] = [n for n in folders if n not in LEFT_OUT]
-                if where.count("/") > MAX_DEPTH:
-                    raise InvalidRequest(
-                        f"{folder} is more than {MAX_DEPTH} folders deep"
-                    )
-                self._spend("files", len(folders) + len(names))
-                count += len(folders) + len(names)
-                if count > MAX_FILES:
-                    raise InvalidRequest(f"{folder} has more than {MAX_FILES:,} files")
-                for name in names:
-                    yield os.path.normpath(os.path.join(folder, where, name))
-        finally:
-            os.close(fd)
+            found = Disk().walk(f"{self.root}/{folder}", (), is_all=True).found
+        except Unknowable as exc:
+            raise InvalidRequest(str(exc)) from None
+        self._spend("files", len(found))
+        return sorted(
+            os.path.normpath(f"{folder}/{path.removesuffix(PROGRAM)}")
+            for path, seen in found.items()
+            if seen.kind != "folder"
+        )
 
     def _facts(self, path: str) -> os.stat_result | None:
         if path not in self._all_facts:
