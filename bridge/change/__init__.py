@@ -4,6 +4,7 @@
     change.py        the change as it was read: a diff, and facts about files (pure)
     collect.py       asks a process of its own for it, bounded in time, memory and size
     reader.py        that process: it can start nothing, connect nowhere, write nothing
+    gitfile.py       where a `.git` leads
     git_folder.py    whose folder a `.git` is, and the repository opened by libgit2
     repository.py    what git has: references, commits, the index, texts
     index.py         the index, also a split or a sparse one

@@ -5,13 +5,12 @@ import stat
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 
+from bridge.change.gitfile import is_repository
 from bridge.store.nofollow import open_beneath
 
 MAX_DEPTH = 64
 OTHER = "another repository"
 SUBMODULE = 0o160000
-_MAX_LINE = 4096
-_GITDIR = b"gitdir: "
 
 
 def stat_at(root: Path, path: bytes) -> os.stat_result | None:
@@ -99,26 +98,8 @@ def _folders_of(paths: Iterable[bytes]) -> set[bytes]:
 def why_closed(root: Path, folder: str) -> str | None:
     """Why new files in a folder are not looked for; None if they are."""
     place = root / folder
-    if _is_repository(place):
+    if is_repository(place):
         return OTHER
     if folder.count("/") >= MAX_DEPTH:
         return f"more than {MAX_DEPTH} folders deep"
     return None if os.access(place, os.R_OK | os.X_OK) else "it cannot be read"
-
-
-def _is_repository(folder: Path) -> bool:
-    """Whether git takes a folder for another repository: a `.git` alone is not one."""
-    git = folder / ".git"
-    if not os.path.lexists(git):
-        return False
-    try:
-        with open(open_beneath(folder, [".git"]), "rb") as file:
-            named = file.readline(_MAX_LINE)
-        if not named.startswith(_GITDIR):
-            return False
-        git = folder / os.fsdecode(named.removeprefix(_GITDIR).strip())
-    except (OSError, ValueError):
-        pass
-    parts = (git / "objects", git / "refs")
-    is_linked = (git / "commondir").is_file()
-    return os.path.lexists(git / "HEAD") and (is_linked or all(map(Path.is_dir, parts)))

@@ -14,12 +14,11 @@ from bridge.change.git_folder import (
     Unreadable,
     check_inside,
     check_own,
-    is_named,
     open_git,
     open_repository,
     own_folders,
-    shared_by,
 )
+from bridge.change.gitfile import is_named, shared_by
 from bridge.change.index import FOLDER, Entry, Index, read_index
 from bridge.change.stored import Attributes
 from bridge.config import change_environment

@@ -9,9 +9,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
 from hashlib import sha1
 from pathlib import Path
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
-from bridge.change.git_folder import NoRepository, Unreadable, linked_to
+from bridge.change.git_folder import NoRepository, Unreadable
+from bridge.change.gitfile import linked_to
 from bridge.change.ignored import Ignored
 from bridge.change.index import Entry
 from bridge.change.project_files import (
@@ -43,26 +44,6 @@ class Found(NamedTuple):
 
 class LeftOut(Exception):
     """The text of a file is not for a diff; `str()` says why."""
-
-
-class Side(Protocol):
-    """What is looked at: the new side."""
-
-    def known(self) -> Iterable[bytes]:
-        """The paths of the files that git has on it."""
-
-    def others(self) -> Iterator[bytes]:
-        """The paths of other files."""
-
-    def find(self, path: bytes, old: Found | None) -> Found | None:
-        """The file at a path; None for none. `old` is the file on the old side."""
-
-    def text(self, path: bytes, found: Found) -> bytes:
-        """The text of a file, or where a link leads.
-
-        Raises:
-            LeftOut: it cannot be had, or is too large.
-        """
 
 
 class Entries:
@@ -121,7 +102,7 @@ class Files:
         )
 
     def find(self, path: bytes, old: Found | None) -> Found | None:
-        """The file at a path, if git would take it."""
+        """The file at a path, if git would take it. `old` is that of the old side."""
         staged = self._index.get(path)
         if staged is not None and self._is_passed_over(staged):
             return Found(_canonical(staged.mode), staged.id)
@@ -235,6 +216,10 @@ class Files:
                 return _canonical(staged.mode)
         keeps = self._git is None or self._git.keeps_modes
         return _canonical(facts.st_mode) if keeps else PLAIN
+
+
+# What the old side is compared with.
+Side = Entries | Files
 
 
 def _canonical(mode: int) -> int:

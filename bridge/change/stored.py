@@ -17,7 +17,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from bridge.change.git_folder import shared_by
+from bridge.change.gitfile import shared_by
 from bridge.store.plain_file import open_plain
 
 if TYPE_CHECKING:
