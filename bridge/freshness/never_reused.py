@@ -20,6 +20,12 @@ OUTSIDE = "outside"
 ACTED = "acted"
 MEANWHILE = "meanwhile"
 UNKNOWABLE = "unknowable"
+_DOUBTS = {
+    OUTSIDE: "it rests on something that cannot be checked",
+    ACTED: "its agent changed files: that was an action, no reading",
+    MEANWHILE: "something that it rests on changed while the agent worked",
+    UNKNOWABLE: "what it rests on could not be read",
+}
 
 
 class Given(NamedTuple):
@@ -40,6 +46,10 @@ class Never(NamedTuple):
     says: str
     holds: Callable[[Given], bool]
     is_doubt: bool = False
+
+
+def _of_doubt(name: str) -> Never:
+    return Never(name, _DOUBTS[name], lambda g: g.reads.doubt == name, is_doubt=True)
 
 
 NEVER = (
@@ -85,30 +95,7 @@ NEVER = (
         lambda g: g.request.folder is not None,
         is_doubt=True,
     ),
-    Never(
-        OUTSIDE,
-        "it rests on something that cannot be checked",
-        lambda g: g.reads.doubt == OUTSIDE,
-        is_doubt=True,
-    ),
-    Never(
-        ACTED,
-        "its agent changed files: that was an action, no reading",
-        lambda g: g.reads.doubt == ACTED,
-        is_doubt=True,
-    ),
-    Never(
-        MEANWHILE,
-        "something that it rests on changed while the agent worked",
-        lambda g: g.reads.doubt == MEANWHILE,
-        is_doubt=True,
-    ),
-    Never(
-        UNKNOWABLE,
-        "what it rests on could not be read",
-        lambda g: g.reads.doubt == UNKNOWABLE,
-        is_doubt=True,
-    ),
+    *map(_of_doubt, _DOUBTS),
 )
 
 

@@ -10,7 +10,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
-    from bridge.freshness.files import Files, SeenNow
+    from bridge.freshness.disk import Disk, Seen
     from bridge.freshness.looks import Kind
 
 VERSION = 1
@@ -124,7 +124,7 @@ class Difference(NamedTuple):
     path: str
 
 
-def differences(reads: Reads, files: Files) -> Iterator[Difference]:
+def differences(reads: Reads, files: Disk) -> Iterator[Difference]:
     """How the files differ from what an answer rests on, one by one.
 
     Raises what `files` raises where it cannot tell.
@@ -154,7 +154,7 @@ def _names_that_differ(tree: Tree, now: Collection[str]) -> Iterator[Difference]
         yield Difference(what, path)
 
 
-def _difference(entry: Entry, now: SeenNow, path: str, files: Files) -> str:
+def _difference(entry: Entry, now: Seen, path: str, files: Disk) -> str:
     if entry.kind != now.kind:
         found = {entry.kind: "added", now.kind: "removed"}
         return found.get("absent", "changed")
