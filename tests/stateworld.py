@@ -20,12 +20,15 @@ from bridge.change.comparison import compare
 from bridge.change.scope import Scope
 from bridge.config import change_environment
 
-PLAIN, PROGRAM, LINK = 0o100644, 0o100755, 0o120000
+PLAIN, PROGRAM, LINK, SUBMODULE = 0o100644, 0o100755, 0o120000, 0o160000
 _LONG, _ASSUMED, _SKIPPED, _PROMISED = 0x4000, 0x8000, 0x4000, 0x2000
 
 
 class File(NamedTuple):
-    """A file on one side."""
+    """A file on one side; of a submodule, `text` is the id of its commit.
+
+    In the work tree a submodule without one is not checked out.
+    """
 
     text: bytes
     mode: int = PLAIN
@@ -121,8 +124,8 @@ class World:
     def _commit(self, files: Mapping[str, File]) -> None:
         index = pygit2.Index()
         for path, file in files.items():
-            blob = self._repo.create_blob(file.text)
-            index.add(pygit2.IndexEntry(path, blob, pygit2.enums.FileMode(file.mode)))
+            mode = pygit2.enums.FileMode(file.mode)
+            index.add(pygit2.IndexEntry(path, self._id(file), mode))
         who = pygit2.Signature("A", "a@x.org", 1, 0)
         tree = index.write_tree(self._repo)
         made = self._repo.create_commit(None, who, who, "m", tree, [])
@@ -141,14 +144,21 @@ class World:
 
     def _entry(self, path: str, file: File, how: str, stage: int) -> bytes:
         name = os.fsencode(path)
-        text = b"" if how == "promised" else file.text + b"x" * stage
-        blob = self._repo.create_blob(text).raw
+        is_file = file.mode != SUBMODULE
+        if is_file and (how == "promised" or stage):
+            file = File(b"x" * stage, file.mode)
+        text_id = self._id(file).raw
         more = {"skipped": _SKIPPED, "promised": _PROMISED}.get(how, 0)
         flags = len(name) | stage << 12 | (_LONG if more else 0)
         flags |= _ASSUMED if how == "assumed" else 0
-        line = struct.pack(">10I20sH", *(0,) * 6, file.mode, 0, 0, 0, blob, flags)
+        line = struct.pack(">10I20sH", *(0,) * 6, file.mode, 0, 0, 0, text_id, flags)
         line += (struct.pack(">H", more) if more else b"") + name
         return line + b"\0" * (8 - len(line) % 8)
+
+    def _id(self, file: File) -> pygit2.Oid:
+        if file.mode == SUBMODULE:
+            return pygit2.Oid(hex=file.text.decode())
+        return self._repo.create_blob(file.text)
 
     def _run(self, *words: str) -> bytes:
         return subprocess.run(
@@ -161,7 +171,9 @@ class World:
 
     def by_git(self) -> Status:
         """What `git status` says."""
-        listed = self._run("status", "--porcelain", "-z", "-uall", "--no-renames")
+        # What changed within a submodule, no commit would take.
+        how = ("--no-renames", "--ignore-submodules=dirty")
+        listed = self._run("status", "--porcelain", "-z", "-uall", *how)
         found = [(line[:2], line[3:]) for line in listed.split(b"\0") if line]
         staged = {path for kind, path in found if kind[:1] not in b" ?"}
         return Status({path for _, path in found}, staged)
@@ -188,7 +200,12 @@ class World:
 
 def _write(path: Path, file: File) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
-    if file.mode == LINK:
+    if file.mode == SUBMODULE:
+        path.mkdir()
+        if file.text:
+            pygit2.init_repository(str(path))
+            (path / ".git/HEAD").write_bytes(file.text + b"\n")
+    elif file.mode == LINK:
         os.symlink(file.text, os.fsencode(path))
     else:
         path.write_bytes(file.text)

@@ -118,23 +118,9 @@ class Repository:
         """The files of the last commit by path; none before the first."""
         return {} if self.head_id is None else self.files_of(self.head_id)
 
-    @property
-    def index(self) -> Mapping[bytes, Entry]:
-        """The files of the index by path, none without one; of a conflict, our side."""
-        return self._index.entries
-
-    @property
-    def unmerged(self) -> frozenset[bytes]:
-        """The paths in the index that a merge has left open."""
-        return self._index.unmerged
-
-    @property
-    def forged(self) -> tuple[bytes, ...]:
-        """The folders of which the next commit has another tree than the index."""
-        return self._index.forged
-
     @cached_property
-    def _index(self) -> Index:
+    def index(self) -> Index:
+        """The index; empty if there is none."""
         if not self.index_ns:
             return Index({}, frozenset())
         index = read_index(
@@ -160,8 +146,8 @@ class Repository:
         Raises:
             Unreadable: this clone lacks some of it, or a path leads elsewhere.
         """
-        commit = self.commit(commit_id)
-        files = self._files_in(commit.tree_id, b"", 0)
+        tree = self.object(commit_id).peel(pygit2.Tree)
+        files = self._files_in(tree.id, b"", 0)
         found = {path: Entry(mode, text_id) for path, mode, text_id in files}
         check_plain(found)
         return found
@@ -218,13 +204,6 @@ class Repository:
         """Whether this clone has an object."""
         return pygit2.Oid(hex=object_id) in self.lib
 
-    def commit(self, commit_id: str) -> pygit2.Commit:
-        """A commit; raises `Unreadable` if this clone lacks it."""
-        found = self.object(commit_id)
-        if not isinstance(found, pygit2.Commit):
-            raise Unreadable(f"{commit_id[:10]} is no commit")
-        return found
-
     def object(self, object_id: str | pygit2.Oid) -> pygit2.Object:
         """What an id stands for; raises `Unreadable` if this clone lacks it."""
         try:
@@ -233,12 +212,10 @@ class Repository:
             raise Unreadable(f"this clone lacks the object {object_id}") from None
 
     @cached_property
-    def _attributes(self) -> Attributes:
-        return Attributes(self.lib, self._project, lambda path: path in self.index)
-
-    def as_stored(self, path: bytes, text: bytes) -> bytes:
-        """The text that git would store of a file; raises `UnknownText`."""
-        return self._attributes.stored(path, text)
+    def attributes(self) -> Attributes:
+        """The attributes of its files."""
+        known = self.index.entries
+        return Attributes(self.lib, self._project, lambda path: path in known)
 
 
 def check_plain(paths: Iterable[bytes]) -> None:

@@ -7,9 +7,10 @@ import os
 import stat
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
-from hashlib import sha1
 from pathlib import Path
 from typing import NamedTuple
+
+import pygit2
 
 from bridge.change.git_folder import NoRepository, Unreadable
 from bridge.change.gitfile import linked_to
@@ -85,7 +86,7 @@ class Files:
         self._project = project
         self._git = git
         self._scope = scope
-        self._index: Mapping[bytes, Entry] = git.index if git else {}
+        self._index: Mapping[bytes, Entry] = git.index.entries if git else {}
 
     def known(self) -> Iterable[bytes]:
         """The paths of the index."""
@@ -138,8 +139,7 @@ class Files:
         facts = stat_at(self._project, path)
         if facts is None:
             # Of a sparse checkout, it is only in the index.
-            is_kept = staged is not None and staged.is_kept
-            return Found(staged.mode, staged.id) if staged and is_kept else None
+            return Found(staged.mode, staged.id) if staged and staged.is_kept else None
         if stat.S_ISDIR(facts.st_mode):
             is_submodule = staged is not None and staged.mode == SUBMODULE
             return self._submodule(path, staged.id) if staged and is_submodule else None
@@ -153,8 +153,7 @@ class Files:
             text = self._as_stored(path, text, mode)
         except LeftOut:
             return Found(mode)
-        whole = b"blob %d\0" % len(text) + text
-        return Found(mode, sha1(whole, usedforsecurity=False).digest())
+        return Found(mode, pygit2.hash(text).raw)
 
     def text(self, path: bytes, found: Found) -> bytes:
         """The text of a file; raises `LeftOut`."""
@@ -184,9 +183,10 @@ class Files:
         return self._git is not None and linked_to(folder) == self._git.common
 
     def _as_stored(self, path: bytes, text: bytes, mode: int) -> bytes:
-        is_file = self._git is not None and stat.S_ISREG(mode)
+        if self._git is None or not stat.S_ISREG(mode):
+            return text
         try:
-            return self._git.as_stored(path, text) if self._git and is_file else text
+            return self._git.attributes.stored(path, text)
         except UnknownText as exc:
             raise LeftOut(str(exc)) from None
 
@@ -209,13 +209,12 @@ class Files:
             return LINK
         if not stat.S_ISREG(facts.st_mode):
             return stat.S_IFMT(facts.st_mode)
-        if self._git is not None and staged is not None:
-            if staged.mode == LINK and not self._git.keeps_links:
-                return LINK
-            if stat.S_ISREG(staged.mode) and not self._git.keeps_modes:
-                return _canonical(staged.mode)
-        keeps = self._git is None or self._git.keeps_modes
-        return _canonical(facts.st_mode) if keeps else PLAIN
+        git, known = self._git, staged.mode if staged else PLAIN
+        if git is not None and known == LINK and not git.keeps_links:
+            return LINK
+        if git is None or git.keeps_modes:
+            return _canonical(facts.st_mode)
+        return _canonical(known) if stat.S_ISREG(known) else PLAIN
 
 
 # What the old side is compared with.

@@ -150,9 +150,14 @@ def _compared(project: Path, git: Repository, scope: Scope) -> Sides:
         new = Entries(git, git.files_of(tip))
         sides = Sides(scope, _at(git, base), new, files, tip=tip)
     elif scope.kind == "staged":
-        new = Entries(git, git.index)
+        new = Entries(git, git.index.entries)
         sides = Sides(
-            scope, _at(git, base), new, files, unmerged=git.unmerged, forged=git.forged
+            scope,
+            _at(git, base),
+            new,
+            files,
+            unmerged=git.index.unmerged,
+            forged=git.index.forged,
         )
     else:
         sides = Sides(
@@ -160,8 +165,8 @@ def _compared(project: Path, git: Repository, scope: Scope) -> Sides:
             _at(git, base),
             files,
             files,
-            forged=git.forged,
-            staged=Entries(git, git.index),
+            forged=git.index.forged,
+            staged=Entries(git, git.index.entries),
             head=Entries(git, git.head),
         )
     return replace(sides, base=base)
@@ -179,7 +184,7 @@ def _decided(project: Path, git: Repository, scope: Scope) -> Scope:
     word = scope.undecided
     if word is None:
         return scope
-    is_path = _is_there(project, scope.paths[0], {*git.head, *git.index})
+    is_path = _is_there(project, scope.paths[0], {*git.head, *git.index.entries})
     try:
         is_revision = _is_revision(git, word)
     except InvalidRequest:

@@ -5,7 +5,7 @@ import os
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from stateworld import LINK, PLAIN, PROGRAM, File, Staged, State, World
+from stateworld import LINK, PLAIN, PROGRAM, SUBMODULE, File, Staged, State, World
 from thoroughness import is_full
 
 NAMES = (
@@ -30,7 +30,9 @@ CONFIG = (
     "autocrlf = true", "autocrlf = input", "autocrlf = false", "eol = crlf", "eol = lf",
     "fileMode = false", "symlinks = false", "ignoreCase = true", "safecrlf = true",
     "safecrlf = warn", "quotePath = false", "untrackedCache = true",
+    "sparseCheckout = true",
 )  # fmt: skip
+ODD = ("odd", "o/odd", "build/odd")
 FORMS = (
     ("update-index", "--index-version", "4"),
     ("-c", "splitIndex.maxPercentChange=100", "update-index", "--split-index"),
@@ -44,7 +46,7 @@ def lines_of(words: tuple[str, ...]) -> st.SearchStrategy[bytes]:
     return lines.map(lambda each: "".join(f"{line}\n" for line in each).encode())
 
 
-def standing(files: dict[str, object]) -> dict[str, object]:
+def standing(files: dict[str, File]) -> dict[str, File]:
     """Without those that lie in others: one side has either."""
     return {
         path: file
@@ -53,41 +55,43 @@ def standing(files: dict[str, object]) -> dict[str, object]:
     }
 
 
+FILES = st.builds(
+    File, st.sampled_from(TEXTS), st.sampled_from([PLAIN, PLAIN, PLAIN, PROGRAM])
+) | st.just(File(b"a", LINK))
+COMMITS = st.sampled_from([File(b"1" * 40, SUBMODULE), File(b"2" * 40, SUBMODULE)])
+
+
+@st.composite
+def sides(draw: st.DrawFn) -> list[dict[str, File]]:
+    """The last commit, the index and the work tree: mostly the same files."""
+    found: list[dict[str, File]] = [{}, {}, {}]
+    for name in draw(st.lists(st.sampled_from(NAMES), unique=True, max_size=6)):
+        one = draw(FILES)
+        for side in found:
+            which = draw(st.sampled_from(["same", "same", "same", "other", "none"]))
+            if which != "none":
+                side[name] = one if which == "same" else draw(FILES)
+    for name in (".gitattributes", "d/.gitattributes", ".gitignore", "d/.gitignore"):
+        if draw(st.booleans()):
+            words = IGNORED if name.endswith("ignore") else ATTRIBUTES
+            one = File(draw(lines_of(words)))
+            for side in found if draw(st.booleans()) else found[2:]:
+                side[name] = one
+    if draw(st.integers(0, 3)) == 0:
+        not_checked_out = st.just(File(b"", SUBMODULE))
+        for number, side in enumerate(found):
+            if draw(st.booleans()):
+                side["sub"] = draw(COMMITS if number < 2 else COMMITS | not_checked_out)
+    return [*map(standing, found)]
+
+
 @st.composite
 def states(draw: st.DrawFn) -> State:
-    file = st.builds(
-        File, st.sampled_from(TEXTS), st.sampled_from([PLAIN, PLAIN, PLAIN, PROGRAM])
-    ) | st.just(File(b"a", LINK))
+    head, index, files = draw(sides())
     how = st.sampled_from(["", "", "", "", "assumed", "skipped", "promised", "open"])
-    sides: list[dict] = [{}, {}, {}]
-    for name in draw(st.lists(st.sampled_from(NAMES), unique=True, max_size=6)):
-        one = draw(file)
-        for side in sides:
-            match draw(st.sampled_from("ssson")):
-                case "s":
-                    side[name] = one
-                case "o":
-                    side[name] = draw(file)
-    for name, lines in (
-        (".gitattributes", lines_of(ATTRIBUTES)),
-        ("d/.gitattributes", lines_of(ATTRIBUTES)),
-        (".gitignore", lines_of(IGNORED)),
-        ("d/.gitignore", lines_of(IGNORED)),
-    ):
-        if draw(st.booleans()):
-            one = File(draw(lines))
-            for side in sides if draw(st.booleans()) else sides[2:]:
-                side[name] = one
-    head, index, files = map(standing, sides)
-    odd = draw(
-        st.dictionaries(
-            st.sampled_from(["odd", "o/odd", "build/odd"]),
-            st.sampled_from(["pipe", "folder", "repository"]),
-            max_size=1,
-        )
-    )
-    odd = {p: k for p, k in odd.items() if "build" not in files}
     staged = {path: Staged(each, draw(how)) for path, each in index.items()}
+    kinds = st.sampled_from(["pipe", "folder", "repository"])
+    odd = draw(st.dictionaries(st.sampled_from(ODD), kinds, max_size=1))
     return State(
         head,
         # Git tells of a promise without a file; no commit would differ by it.
@@ -101,9 +105,9 @@ def states(draw: st.DrawFn) -> State:
     )
 
 
+LAYOUTS = ("plain", "linked", "bare")
 # What git says in place of numbers, also by an attribute: ours shows such a file.
 BINARY = ("-", "-")
-LAYOUTS = ("plain", "linked", "bare")
 
 
 @pytest.fixture(params=LAYOUTS)
