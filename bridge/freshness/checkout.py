@@ -16,9 +16,17 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from bridge.change.project_files import stat_at
+from bridge.change.project_files import stat_at, text_at
 from bridge.errors import InvalidRequest
-from bridge.freshness.disk import MAX_FILES, PROGRAM, Disk, Unknowable
+from bridge.freshness.disk import (
+    ABSENT,
+    MAX_FILES,
+    PROGRAM,
+    Disk,
+    Unknowable,
+    remember,
+    seen_of,
+)
 from bridge.freshness.lock_file import digest_of_names
 from bridge.freshness.looks import is_found
 from bridge.freshness.repository import folders_of
@@ -59,9 +67,7 @@ class Checkout:
         self._known = (self._git and self._git.known) or None
         self._sorted = None if self._known is None else sorted(self._known)
         self._walked_in: dict[str, list[str]] = {}
-        self._digests: dict[str, tuple[str, str]] = {}
-        self._lists: dict[tuple[str, tuple[str, ...], bool], str] = {}
-        self._all_facts: dict[str, os.stat_result | None] = {}
+        remember(self, "state_of", "list_digest", "_facts")
         self._left = {"files": MAX_WALKED, "bytes": MAX_BYTES, "steps": _MAX_STEPS}
 
     def has(self, path: str) -> bool:
@@ -76,20 +82,23 @@ class Checkout:
         return any(path[:cut] in self._git.new for cut in [*cuts, len(path)])
 
     def state_of(self, path: str) -> tuple[str, str]:
-        """What is at a path, and its digest: `file`, `link`, `absent` or `other`."""
-        if path not in self._digests:
-            self._digests[path] = self._look(path)
-        return self._digests[path]
+        """What is at a path, and its digest: `file`, `link`, `absent` or another."""
+        kind = self._kind(path)
+        try:
+            if kind == "link":
+                target = text_at(self.root, os.fsencode(path), 0)
+                return "link", sha256(target or b"").hexdigest()
+            if kind == "file":
+                return "file", self._digest(path)
+        except OSError as exc:
+            return ("absent" if exc.errno == errno.ENOENT else "other"), ""
+        return kind, ""
 
     def list_digest(
         self, folder: str, patterns: tuple[str, ...], *, is_all: bool
     ) -> str:
         """The digest of `names`; raises as that."""
-        key = (folder, patterns, is_all)
-        if key not in self._lists:
-            names = self.names(folder, patterns, is_all=is_all)
-            self._lists[key] = digest_of_names(names)
-        return self._lists[key]
+        return digest_of_names(self.names(folder, patterns, is_all=is_all))
 
     def names(
         self, folder: str, patterns: tuple[str, ...], *, is_all: bool
@@ -156,39 +165,16 @@ class Checkout:
         )
 
     def _facts(self, path: str) -> os.stat_result | None:
-        if path not in self._all_facts:
-            self._all_facts[path] = stat_at(self.root, os.fsencode(path))
-        return self._all_facts[path]
+        return stat_at(self.root, os.fsencode(path))
 
     def _kind(self, path: str) -> str:
         facts = self._facts(path)
-        if facts is None:
-            return "absent"
-        if stat.S_ISLNK(facts.st_mode):
-            return "link"
-        return "file" if stat.S_ISREG(facts.st_mode) else "other"
+        return ABSENT if facts is None else seen_of(facts).kind
 
     def _is_program(self, path: str) -> bool:
         facts = self._facts(path)
         is_file = facts is not None and stat.S_ISREG(facts.st_mode)
         return bool(is_file and facts is not None and facts.st_mode & stat.S_IXUSR)
-
-    def _look(self, path: str) -> tuple[str, str]:
-        kind = self._kind(path)
-        *folders, name = path.split("/")
-        try:
-            if kind == "link":
-                fd = open_beneath(self.root, folders, is_folder=True)
-                try:
-                    target = os.fsencode(os.readlink(name, dir_fd=fd))
-                finally:
-                    os.close(fd)
-                return "link", sha256(target).hexdigest()
-            if kind == "file":
-                return "file", self._digest(path)
-        except OSError as exc:
-            return ("absent" if exc.errno == errno.ENOENT else "other"), ""
-        return kind, ""
 
     def _digest(self, path: str) -> str:
         digest = sha256()

@@ -46,7 +46,7 @@ def file_item(path: str, checkout: Checkout) -> Item:
         Cannot: a clone has not got it, or it is no plain file.
     """
     kind, digest = checkout.state_of(path)
-    if kind == "other":
+    if kind in ("folder", "other"):
         raise Cannot(f"it rests on {path}, which is no plain file")
     if kind != "absent" and not checkout.has(path):
         raise Cannot(_not_known(path))
