@@ -95,7 +95,13 @@ def states(draw: st.DrawFn) -> State:
     return State(
         head,
         # Git tells of a promise without a file; no commit would differ by it.
-        {p: s for p, s in staged.items() if s.how != "promised" or p in files},
+        # Nor by a conflict that the work tree has settled as the last commit has it.
+        {
+            path: each
+            for path, each in staged.items()
+            if (each.how != "promised" or path in files)
+            and (each.how, each.file.mode) != ("open", SUBMODULE)
+        },
         files,
         odd,
         tuple(draw(st.lists(st.sampled_from(CONFIG), max_size=2))),
