@@ -57,7 +57,7 @@ def standing(files: dict[str, File]) -> dict[str, File]:
 
 FILES = st.builds(
     File, st.sampled_from(TEXTS), st.sampled_from([PLAIN, PLAIN, PLAIN, PROGRAM])
-) | st.just(File(b"a", LINK))
+) | st.just(File(b"nowhere", LINK))
 COMMITS = st.sampled_from([File(b"1" * 40, SUBMODULE), File(b"2" * 40, SUBMODULE)])
 
 
