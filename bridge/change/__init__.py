@@ -15,7 +15,7 @@
     two_sides.py     which two a scope means
     comparison.py    both, file by file
     diffs.py         one file as a unified diff (pure)
-    told.py          files whose text agents are told
+    told.py          files whose text goes into agents' prompts
     secrets.py       names of files whose content does not go into a prompt (pure)
 
 What the user's git obeys is obeyed: what it ignores, its ends of lines. Nothing of the

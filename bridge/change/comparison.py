@@ -1,7 +1,7 @@
 """Compare two sides, file by file, within a time and a number of characters.
 
 Of a file that is too large, binary, secret or missing in this clone only the path is
-named. A renamed file is one that went and one that came.
+named. A renamed file is a deleted and a new one.
 """
 
 import os
@@ -63,7 +63,7 @@ _UNSEEN = (
     "Git was told not to look at these files, and in the project they are not what is "
     "committed (`git update-index --no-assume-unchanged --no-skip-worktree PATH`)"
 )
-# What git looks at to tell a text.
+# The part by which git recognizes a text.
 _SNIFFED = 8000
 _LFS = b"version https://git-lfs.github.com/spec/v1\n"
 
@@ -107,7 +107,7 @@ class _Comparison:
         self._size = 0
         # Why something is left out -> the paths.
         self._left_out: dict[str, list[str]] = {}
-        # What is told of files that no commit would take as they are -> the paths.
+        # What is remarked on files that no commit would take as they are -> the paths.
         self._asides: dict[str, list[str]] = {}
         self._files: list[ChangedFile] = []
         self._more_files = 0
@@ -162,7 +162,7 @@ class _Comparison:
             return late
 
     def _is_in_project(self) -> bool:
-        """Whether who reads or runs the files of the project has the new side."""
+        """Whether those who read or run the files of the project have the new side."""
         if not self._sides.is_new_in_files:
             return self._sides.is_in_project()
         if unseen := [path_text(path) for path in self._sides.files.unseen()]:
@@ -182,7 +182,7 @@ class _Comparison:
         return True
 
     def _mark_told(self) -> bool:
-        """Mark what agents are told."""
+        """Mark the files whose text goes into agents' prompts."""
         paths = (*self._sides.new.known(), *(each.name for each in self._files))
         told = imported(self._project, paths, self._text_at)
         self._files = [
@@ -240,7 +240,7 @@ class _Comparison:
             raise LeftOut("it may hold secrets")
         is_over = self._size >= self._max_chars - _MIN_ROOM
         if is_over and len(self._left_out.get(self._over, ())) >= MAX_NAMED:
-            # A tool may have made a whole folder of files: these are not even named.
+            # A tool may have made thousands of files: these are not even named.
             raise LeftOut(self._over)
         before, after = self._texts(pair)
         modes = old.mode if old else PLAIN, new.mode if new else PLAIN
@@ -316,7 +316,7 @@ class _Comparison:
         is_text = why == self._over or why.startswith(_AFTER)
         is_file = pair.new is not None and stat.S_ISREG(pair.new.mode)
         is_there = pair.side is not self._sides.staged
-        # Another name than its own is one that nobody can open.
+        # Under a name that is shown differently it cannot be opened.
         if not (is_text and is_file and is_there and os.fsencode(named) == pair.path):
             self._is_rest_in_files = False
 

@@ -1,7 +1,7 @@
 """The index of git as it lies on disk: versions 2 to 4, also split or sparse.
 
-libgit2 reads neither a split nor a sparse one, and of no entry it tells whether it is
-to be checked out.
+libgit2 reads neither a split nor a sparse one, and pygit2 does not say which entries
+are to be checked out.
 
 Source: gitformat-index(5).
 """
@@ -40,7 +40,7 @@ FilesOf = Callable[[bytes], Iterator[tuple[bytes, int, bytes]]]
 
 
 class BrokenIndex(ValueError):
-    """The index is none, or of a kind that is not known."""
+    """The file is not an index, is damaged, or of a kind that is not known."""
 
 
 class Entry(NamedTuple):

@@ -54,10 +54,10 @@ def untracked(
 ) -> Iterator[bytes]:
     """Paths of files and links that git neither knows nor ignores.
 
-    Only folders that `reaches` accepts are looked into. One that is not looked into for
-    another reason, as `why_closed` says, is named with a slash at its end. `known` has
-    the modes of what git knows; what lies in a submodule is no file of the project, and
-    what is neither file nor link is none for git.
+    Only folders that `reaches` accepts are entered. A folder that is not entered for
+    another reason (`why_closed`) is yielded with a slash at its end. `known` has the
+    modes of what git knows. As for git, nothing in a submodule counts, and no pipe,
+    socket or device.
     """
     with_known = _folders_of(known)
     for where, folders, names, fd in os.fwalk(root):

@@ -44,9 +44,10 @@ class Repository:
         lib: libgit2's view of it.
         common: the git folder that all worktrees share.
         index_ns: when the index was written; 0 without an index.
-        keeps_modes: whether the files say themselves which of them are programs.
-        keeps_links: whether links are links on this disk.
-        is_sparse: whether files may be missing, and count again where they are not.
+        keeps_modes: whether modes on this disk count (`core.fileMode`).
+        keeps_links: whether links on this disk are links (`core.symlinks`).
+        is_sparse: whether it is a sparse checkout: files may be missing, and count
+            where they are there.
     """
 
     def __init__(
@@ -71,8 +72,8 @@ class Repository:
             self.common = shared_by(self._folder)
             check_own(self._folder, self.common)
         self.lib = self._opened()
-        # Without the commit graph, a file of the repository that could tell a commit
-        # other parents, and without alternates.
+        # Without the commit graph, a file that could give a commit other parents, and
+        # without alternates.
         odb = pygit2.Odb()
         objects = str(self.common / "objects")
         odb.add_backend(pygit2.OdbBackendLoose(objects, -1, False), 2)  # noqa: FBT003
@@ -230,7 +231,7 @@ def check_plain(paths: Iterable[bytes]) -> None:
 
 
 def index_name(folder: Path, index: str | None) -> str:
-    """The name of the index, or of what stands for it while `git commit` goes on.
+    """The name of the index, or of what stands for it during a `git commit`.
 
     Source: git, builtin/commit.c, prepare_index.
     """

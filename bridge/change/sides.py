@@ -1,6 +1,6 @@
 """The two sides that are compared: a commit, the index, or the files of the project.
 
-Each tells which files it has, their modes, and their texts. No link is followed.
+Each has the paths, modes and texts of its files. No link is followed.
 """
 
 import os
@@ -109,16 +109,16 @@ class Files:
             return Found(_canonical(staged.mode), staged.id)
         there = self._on_disk(path)
         is_removed = staged is None and old is not None
-        # `git add -A` takes back what git was told to forget.
+        # After `git rm --cached`, `git add -A` adds a file again unless it is ignored.
         return None if is_removed and self._ignored.is_ignored(path) else there
 
     def _is_passed_over(self, staged: Entry) -> bool:
-        """Whether git was told not to look at a file, whatever lies there."""
+        """Whether git does not look at a file, whatever lies there."""
         is_sparse = self._git is not None and self._git.is_sparse
         return staged.is_assumed or (staged.is_kept and not is_sparse)
 
     def unseen(self) -> Iterator[bytes]:
-        """The files that git was told not to look at, and that are not as it has them.
+        """The files that git does not look at, and that are not as it has them.
 
         One of a sparse checkout, or by `--skip-worktree`, need not be there.
         """

@@ -1,4 +1,4 @@
-"""What git would store of a file, by its attributes; or that this cannot be told.
+"""What git would store of a file, by its attributes; or that this is unknown.
 
 libgit2 sees to the ends of lines. No filter runs and no encoding is changed, so what
 git makes of such a file is not known. `$Id$` is done here: libgit2 takes the lines up
@@ -25,13 +25,13 @@ if TYPE_CHECKING:
 
 _NAME = b".gitattributes"
 _IDENT = re.compile(rb"\$Id:[^$\n]*\$")
-# From here on git passes over a line; older ones cut it.
+# Git ignores a line as long as this; older versions cut it.
 _MAX_LINE = 2047
 _MAX_BYTES = 4 << 20
 
 
 class UnknownText(Exception):
-    """What git would store cannot be told; `str()` says why."""
+    """What git would store is unknown; `str()` says why."""
 
 
 class Attributes:
@@ -51,7 +51,7 @@ class Attributes:
         """The text that git would store of a file.
 
         Raises:
-            UnknownText: it cannot be told.
+            UnknownText: it is unknown.
         """
         self.check(path)
         if b"$Id" in text and has_ident(self._repo, path):
@@ -61,7 +61,7 @@ class Attributes:
         return self._with_ends(path, text)
 
     def check(self, path: bytes) -> None:
-        """Refuse a file that git would treat by a program, or in a way not known here.
+        """Refuse a file that git would treat by a program, or in an unknown way.
 
         Raises:
             UnknownText: it is one.

@@ -52,7 +52,7 @@ class Sides:
     ) -> bool:
         """Whether `git commit` would take what neither side has of a file.
 
-        Of one that cannot be compared nobody can tell: it is left out anyway.
+        Of a file that cannot be compared this is unknown: it is left out anyway.
         """
         is_known = new is None or new.id is not None
         if self.staged is None or self.head is None or not is_known:
@@ -64,8 +64,8 @@ class Sides:
         """Whether the files of the project are the whole new side, which is not they.
 
         Another file that differs would have commands judge other code. Files that git
-        does not know do not count, but are named (`beside`): hardly a work tree is
-        without some.
+        does not know do not count, but are named (`beside`): most work trees have
+        some.
         """
         paths = {*self.new.known(), *self.files.known()}
         return all(self.files.holds(path, self.new.find(path, None)) for path in paths)

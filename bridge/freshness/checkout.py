@@ -53,7 +53,7 @@ _CHUNK = 1 << 20
 class Checkout:
     """The files of a project that a clone of it has, too; but for the lock itself.
 
-    `yours` are folders outside of it that no clone has, and no lock tells of. Each file
+    `yours` are folders outside of it that no clone has, and no lock mentions. Each file
     and folder is looked at once, and the work is bounded, whatever a lock asks for.
     """
 
@@ -63,7 +63,7 @@ class Checkout:
         self.git_folders = folders_of(str(self.root))
         self._lock = os.path.relpath(os.path.realpath(lock), self.root)
         self._git = _files_of(self.root)
-        # Before the first file is added, none can be told from what git ignores.
+        # With an empty index, the project's files are not distinct from ignored ones.
         self._known = (self._git and self._git.known) or None
         self._sorted = None if self._known is None else sorted(self._known)
         self._walked_in: dict[str, list[str]] = {}
@@ -75,7 +75,7 @@ class Checkout:
         return self._known is None or path in self._known
 
     def lacks(self, path: str) -> bool:
-        """Whether a clone has not got a file, though git does not ignore it."""
+        """Whether a clone lacks a file, though git does not ignore it."""
         if self._git is None or self.has(path):
             return False
         cuts = [at + 1 for at, sign in enumerate(path) if sign == "/"]

@@ -35,14 +35,14 @@ _A_SECOND_NS = 1_000_000_000
 
 
 class Unknowable(Exception):
-    """It cannot be told what is there; `str()` says why."""
+    """What is there is unknown; `str()` says why."""
 
 
 class Seen(NamedTuple):
     """What is at a path: `file`, `link`, `folder`, `other` or `absent`.
 
-    While a file has the same `facts` it has the same bytes: nobody can set the time of
-    its last change. `changed_ns` is that time, in nanoseconds since 1970.
+    While a file has the same `facts` it has the same bytes: the time of its last change
+    cannot be set. `changed_ns` is that time, in nanoseconds since 1970.
     """
 
     kind: str
@@ -75,7 +75,7 @@ def seen_of(found: os.stat_result) -> Seen:
 
 
 def as_late(changed_ns: int) -> int:
-    """A time as late as it may be: a file system may tell every second one only."""
+    """A time as late as it may be: a file system may know only every other second."""
     return changed_ns + (0 if changed_ns % _A_SECOND_NS else 2 * _A_SECOND_NS)
 
 
@@ -145,8 +145,8 @@ class Disk:
         """What there is below a folder, or at it if it is a file.
 
         Left out is what no question is about (`policy.made_folders`), of folders
-        unless a pattern names them. With `is_all` folders and programs are told from
-        other files; otherwise only files and links count, those that the patterns find.
+        unless a pattern names them. With `is_all` folders and programs are marked
+        as such; otherwise only files and links count, those that the patterns find.
 
         Raises:
             Unknowable: there is too much, or some of it cannot be read.

@@ -1,7 +1,7 @@
 """Which answers are never reused, and why: one table. Pure.
 
 A new reason is one line here; `ask --cached` then asks as usual, and `stale` says why.
-That a success rests on verified evidence where it must is part of being a success.
+Required evidence was checked before the answer counted as a success.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from bridge.protocol.request import Request
 from bridge.protocol.response import Response
 
 ANOTHER = "another"
-# Why nobody can tell whether an answer still holds: `Reads.doubt`.
+# Why it is unknown whether an answer still holds: `Reads.doubt`.
 OUTSIDE = "outside"
 ACTED = "acted"
 MEANWHILE = "meanwhile"
@@ -39,7 +39,7 @@ class Given(NamedTuple):
 class Never(NamedTuple):
     """A reason: its name, what it says, and when it holds.
 
-    `is_doubt`: nobody can tell whether the answer still holds.
+    `is_doubt`: it is unknown whether the answer still holds.
     """
 
     name: str

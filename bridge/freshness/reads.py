@@ -47,7 +47,7 @@ class Reads(NamedTuple):
         project: where, absolute: each linked worktree is one of its own.
         answer: the SHA-256 of the agent's words.
         at_ms: when the set was complete, in milliseconds since 1970.
-        doubt: why nobody can tell whether the answer still holds; empty if one can.
+        doubt: why it is unknown whether the answer still holds; empty if it is known.
         detail: what that is about: a tool, a file.
         model: which model answered, where the question names none, by a key that
             another has not; empty if that is unknown.
@@ -161,7 +161,7 @@ def _difference(entry: Entry, now: Seen, path: str, files: Disk) -> str:
     if entry.facts == now.facts or entry.kind not in ("file", "link"):
         return ""
     if _size(entry.facts) != _size(now.facts):
-        # However large it is by now, nobody need read it.
+        # However large it is by now, it need not be read.
         return "changed"
     return "" if files.digest(path, now.kind) == entry.digest else "changed"
 
