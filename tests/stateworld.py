@@ -48,8 +48,8 @@ class State(NamedTuple):
         head, index, files: the three sides, by path.
         odd: what else lies in the work tree, by path: `pipe`, `folder`, `repository`.
         config: settings of the user.
-        ignored: the user's own file of ignored names.
-        excluded: that of the repository, `info/exclude`.
+        ignored: the user's own file of ignored names; and that of the repository.
+        attributes: the same of attributes.
         form: of the index.
     """
 
@@ -58,8 +58,8 @@ class State(NamedTuple):
     files: Mapping[str, File]
     odd: Mapping[str, str]
     config: tuple[str, ...]
-    ignored: bytes
-    excluded: bytes
+    ignored: tuple[bytes, bytes]
+    attributes: tuple[bytes, bytes]
     form: tuple[str, ...]
 
 
@@ -104,13 +104,15 @@ class World:
             else:
                 each.unlink()
         settings = "".join(f"\t{each}\n" for each in state.config)
-        excludes = self._user / "ignored"
-        excludes.write_bytes(state.ignored)
-        (self._user / "config").write_text(
-            f"[core]\n\texcludesFile = {excludes}\n{settings}"
-        )
+        for kind, name, texts in (
+            ("excludesFile", "exclude", state.ignored),
+            ("attributesFile", "attributes", state.attributes),
+        ):
+            (self._user / name).write_bytes(texts[0])
+            (self._common / "info" / name).write_bytes(texts[1])
+            settings += f"\t{kind} = {self._user / name}\n"
+        (self._user / "config").write_text(f"[core]\n{settings}")
         self._commit(state.head)
-        (self._common / "info/exclude").write_bytes(state.excluded)
         for old in self._own.glob("sharedindex.*"):
             old.unlink()
         (self._own / "index").write_bytes(self._index(state.index))

@@ -57,8 +57,7 @@ class Sides:
         is_known = new is None or new.id is not None
         if self.staged is None or self.head is None or not is_known:
             return False
-        known = (self.head.find(path), old, new)
-        return path not in self.unmerged and self.staged.find(path) not in known
+        return self.staged.find(path) not in (self.head.find(path), old, new)
 
     def is_in_project(self) -> bool:
         """Whether the files of the project are the whole new side, which is not they.

@@ -105,8 +105,8 @@ def states(draw: st.DrawFn) -> State:
         files,
         odd,
         tuple(draw(st.lists(st.sampled_from(CONFIG), max_size=2))),
-        draw(lines_of(IGNORED)),
-        draw(lines_of(IGNORED)),
+        (draw(lines_of(IGNORED)), draw(lines_of(IGNORED))),
+        (draw(lines_of(ATTRIBUTES)), draw(lines_of(ATTRIBUTES))),
         draw(st.sampled_from([(), (), (), *FORMS])),
     )
 
