@@ -1,7 +1,7 @@
 """The trees that an index keeps beside its entries, for the next commit (`TREE`).
 
 `git commit` takes them as they are: it does not look whether the entries make the same.
-So whoever writes an index can have something else committed than what it has.
+An index can therefore have something else committed than its entries.
 
 Source: gitformat-index(5), "Cache tree"; git, cache-tree.c, update_one.
 """
@@ -34,7 +34,7 @@ def kept_trees(data: bytes) -> list[tuple[bytes, KeptTree]]:
     """
     found = []
     at = 0
-    # Of each folder that is not at its end: its path, and how many are to come in it.
+    # Of each folder that is not finished: its path, and how many are still to come.
     open_: list[tuple[bytes, int]] = [(b"", 1)]
     while open_:
         above, left = open_.pop()
@@ -71,7 +71,7 @@ def forged(
 
 def _made_of(entries: Iterable[tuple[bytes, int, bytes]]) -> dict[bytes, KeptTree]:
     """The trees that entries make, by the path of the folder; the root's is empty."""
-    # Folder -> what sorts, and stands for, each of its files.
+    # Folder -> for each file in it, the sort key and the line of the tree.
     lines: defaultdict[bytes, list[tuple[bytes, bytes]]] = defaultdict(list)
     counts = Counter({b"": 0})
 

@@ -26,12 +26,12 @@ class ChangedFile:
         raw: the bytes of a path that is not UTF-8, in hexadecimal; otherwise empty.
         added, removed: lines; None if they were not counted.
         is_new, is_deleted: whether it is only on the new side, or only on the old one.
-        is_binary: whether it is no text.
+        is_binary: whether it is not a text.
         is_shown: whether the diff has all of it.
         is_plain: whether its new side is a file that no shell would run, and no link.
         staged: the id of its text as it is staged, or `none`, if that is neither what
             is committed nor what is in the project; otherwise empty.
-        is_told: whether agents are told its text: a page of memory imports it.
+        is_told: whether a page of memory imports it, so that agents are given its text.
     """
 
     path: str
@@ -69,8 +69,8 @@ class Change:
         is_whole: whether the diff has everything; False if any of it was left out.
         scope: what was looked at; nothing in it is undecided any more.
         base, tip: the ids of the two commits; None for a side that is no commit.
-        is_in_files: whether the files of the project are those of its new side, and no
-            others. Otherwise who reads or runs them sees something else.
+        is_in_files: whether the files of the project are exactly those of its new
+            side. Otherwise those who read or run them see something else.
         is_rest_in_files: whether all that was left out is named in `notes`, and is text
             that an agent can read in the project.
         beside: files that git does not know and that are in the project, in words, if

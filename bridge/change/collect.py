@@ -37,8 +37,8 @@ def read_change(
     """The change of the project at a real path; no file in it makes this fail.
 
     By default it is what is not committed. What cannot be read is a note, and then the
-    change is not whole: whoever judges it must know. The diff has at most `max_chars`
-    characters, and that of each file a third of them.
+    change is not whole, as those who judge it must know. The diff has at most
+    `max_chars` characters, and that of each file a third of them.
 
     Raises:
         InvalidRequest: `scope` names what is not there, or is not clear.

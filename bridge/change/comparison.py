@@ -1,15 +1,16 @@
 """Compare two sides, file by file, within a time and a number of characters.
 
 Of a file that is too large, binary, secret or missing in this clone only the path is
-named. A renamed file is one that went and one that came.
+named. A renamed file is a deleted and a new one.
 """
 
 import os
 import stat
 import time
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from bridge.change.cache_tree import WAY_OUT
 from bridge.change.change import Change, ChangedFile
@@ -31,6 +32,7 @@ from bridge.change.two_sides import Sides, sides_of
 from bridge.process.time_limit import TooSlow, within
 from bridge.protocol.wording import escaped
 
+_T = TypeVar("_T")
 # Of the diff; and the share of them that one file may take.
 MAX_CHARS = 60_000
 _FILE_SHARE = 3
@@ -52,6 +54,7 @@ _FORGED = (
     "since the index names another tree than its files make, and `git commit` would "
     f"take that ({WAY_OUT} puts it right)"
 )
+_TOO_MANY = "too many to be listed in time"
 _AFTER = "what comes after its first"
 _LINKED = (
     f"No part of it, {LINKED}, whose commit `git add -A` takes, and none of its files"
@@ -60,7 +63,7 @@ _UNSEEN = (
     "Git was told not to look at these files, and in the project they are not what is "
     "committed (`git update-index --no-assume-unchanged --no-skip-worktree PATH`)"
 )
-# What git looks at to tell a text.
+# The part by which git recognizes a text.
 _SNIFFED = 8000
 _LFS = b"version https://git-lfs.github.com/spec/v1\n"
 
@@ -104,7 +107,7 @@ class _Comparison:
         self._size = 0
         # Why something is left out -> the paths.
         self._left_out: dict[str, list[str]] = {}
-        # What is told of files that no commit would take as they are -> the paths.
+        # What is remarked on files that no commit would take as they are -> the paths.
         self._asides: dict[str, list[str]] = {}
         self._files: list[ChangedFile] = []
         self._more_files = 0
@@ -114,9 +117,11 @@ class _Comparison:
 
     def result(self) -> Change:
         for folder in self._sides.forged:
-            self._name(_Pair(folder or b".", None, None, self._sides.new), _FORGED)
-        is_all = self._look_at_all() and self._mark_told()
-        is_in_files = is_all and self._is_in_project()
+            self._leave_out(_Pair(folder or b".", None, None, self._sides.new), _FORGED)
+        is_all = self._in_time(self._look_at_all, late=False) and self._in_time(
+            self._mark_told, late=False
+        )
+        is_in_files = is_all and self._in_time(self._is_in_project, late=False)
         asides = [f"{why}: {_listed(paths)}" for why, paths in self._asides.items()]
         notes = [
             f"Left out, {why}: {_listed(paths)}"
@@ -138,7 +143,7 @@ class _Comparison:
             tip=self._sides.tip,
             is_in_files=is_in_files,
             is_rest_in_files=is_all and is_in_files and self._is_rest_named,
-            beside=self._beside() if is_in_files else "",
+            beside=self._in_time(self._beside, late=_TOO_MANY) if is_in_files else "",
             aside=". ".join(asides),
         )
 
@@ -148,46 +153,38 @@ class _Comparison:
         is_named = all(len(paths) <= MAX_NAMED for paths in self._left_out.values())
         return is_named and self._is_rest_in_files and not self._more_files
 
-    def _is_in_project(self) -> bool:
-        """Whether who reads or runs the files of the project has the new side."""
+    def _in_time(self, part: Callable[[], _T], late: _T) -> _T:
+        """What a part of the work says; `late` if the time was up before its end."""
         try:
             with within(self._until_s - time.monotonic()):
-                if not self._sides.is_new_in_files:
-                    return self._sides.is_in_project()
-                for path in self._sides.files.unseen():
-                    self._asides.setdefault(_UNSEEN, []).append(path_text(path))
-                return _UNSEEN not in self._asides
+                return part()
         except TooSlow:
-            return False
+            return late
+
+    def _is_in_project(self) -> bool:
+        """Whether those who read or run the files of the project have the new side."""
+        if not self._sides.is_new_in_files:
+            return self._sides.is_in_project()
+        if unseen := [path_text(path) for path in self._sides.files.unseen()]:
+            self._asides[_UNSEEN] = unseen
+        return not unseen
 
     def _beside(self) -> str:
         """The files with which commands would run, and which are no part of it."""
-        try:
-            with within(self._until_s - time.monotonic()):
-                return _listed([path_text(path) for path in self._sides.beside()])
-        except TooSlow:
-            return "too many to be listed in time"
+        return _listed([path_text(path) for path in self._sides.beside()])
 
     def _look_at_all(self) -> bool:
         """Compare every file; False if the time was up before the end."""
-        try:
-            with within(self._until_s - time.monotonic()):
-                for path in self._sides.paths():
-                    if time.monotonic() >= self._until_s:
-                        return False
-                    self._look_at(path)
-        except TooSlow:
-            return False
+        for path in self._sides.paths():
+            if time.monotonic() >= self._until_s:
+                return False
+            self._look_at(path)
         return True
 
     def _mark_told(self) -> bool:
-        """Mark what agents are told; False if the time was up before the end."""
-        try:
-            with within(self._until_s - time.monotonic()):
-                paths = (*self._sides.new.known(), *(each.name for each in self._files))
-                told = imported(self._project, paths, self._text_at)
-        except TooSlow:
-            return False
+        """Mark the files whose text goes into agents' prompts."""
+        paths = (*self._sides.new.known(), *(each.name for each in self._files))
+        told = imported(self._project, paths, self._text_at)
         self._files = [
             replace(each, is_told=True) if told is None or each.name in told else each
             for each in self._files
@@ -223,9 +220,9 @@ class _Comparison:
             if str(exc) == LINKED:
                 self._asides.setdefault(_LINKED, []).append(path_text(pair.path))
             else:
-                self._leave_out(pair, str(exc))
+                self._list(pair, str(exc))
         except MemoryError:
-            self._leave_out(pair, "it takes too much to compare")
+            self._list(pair, "it takes too much to compare")
 
     def _show(self, pair: _Pair) -> None:
         """Show how a file differs.
@@ -243,7 +240,7 @@ class _Comparison:
             raise LeftOut("it may hold secrets")
         is_over = self._size >= self._max_chars - _MIN_ROOM
         if is_over and len(self._left_out.get(self._over, ())) >= MAX_NAMED:
-            # A tool may have made a whole folder of files: these are not even named.
+            # A tool may have made thousands of files: these are not even named.
             raise LeftOut(self._over)
         before, after = self._texts(pair)
         modes = old.mode if old else PLAIN, new.mode if new else PLAIN
@@ -267,6 +264,7 @@ class _Comparison:
         )
 
     def _add(self, pair: _Pair, diff: FileDiff) -> None:
+        """Take a diff, or as much of it as there is room for."""
         text, why = diff.text, None
         if pair.side is self._sides.staged:
             text = _STAGED + text
@@ -279,34 +277,15 @@ class _Comparison:
         else:
             self._size += len(text) + 1
             self._diffs.append(text)
+        self._list(pair, why, diff)
+
+    def _list(self, pair: _Pair, why: str | None, diff: FileDiff | None = None) -> None:
+        """List a file that differs, and with `why` name it as left out.
+
+        What is staged of a file is listed with it as one.
+        """
         if why is not None:
-            self._name(pair, why)
-        self._list(pair, diff, is_shown=why is None)
-
-    def _leave_out(self, pair: _Pair, why: str) -> None:
-        self._name(pair, why)
-        self._list(pair, None, is_shown=False, is_binary=why == _BINARY)
-
-    def _name(self, pair: _Pair, why: str) -> None:
-        """Name a file of which something is left out."""
-        named, why = path_text(pair.path), escaped(why)
-        self._left_out.setdefault(why, []).append(named)
-        is_text = why == self._over or why.startswith(_AFTER)
-        is_file = pair.new is not None and stat.S_ISREG(pair.new.mode)
-        is_there = pair.side is not self._sides.staged
-        # Another name than its own is one that nobody can open.
-        if not (is_text and is_file and is_there and os.fsencode(named) == pair.path):
-            self._is_rest_in_files = False
-
-    def _list(
-        self,
-        pair: _Pair,
-        diff: FileDiff | None,
-        *,
-        is_shown: bool,
-        is_binary: bool = False,
-    ) -> None:
-        """List a file among those that differ; with what is staged of it as one."""
+            self._leave_out(pair, why)
         name, new = plain_text(pair.path), pair.new
         is_staged = pair.side is self._sides.staged
         found = ChangedFile(
@@ -315,9 +294,9 @@ class _Comparison:
             removed=diff.removed if diff else None,
             is_new=pair.old is None,
             is_deleted=new is None,
-            is_binary=is_binary,
+            is_binary=why == _BINARY,
             raw="" if name.encode() == pair.path else pair.path.hex(),
-            is_shown=is_shown,
+            is_shown=why is None,
             is_plain=new is None or new.mode == PLAIN,
             staged=(new.id.hex() if new and new.id else "none") if is_staged else "",
         )
@@ -330,22 +309,33 @@ class _Comparison:
             return
         self._files.append(found)
 
+    def _leave_out(self, pair: _Pair, why: str) -> None:
+        """Name a file of which something is left out."""
+        named, why = path_text(pair.path), escaped(why)
+        self._left_out.setdefault(why, []).append(named)
+        is_text = why == self._over or why.startswith(_AFTER)
+        is_file = pair.new is not None and stat.S_ISREG(pair.new.mode)
+        is_there = pair.side is not self._sides.staged
+        # Under a name that is shown differently it cannot be opened.
+        if not (is_text and is_file and is_there and os.fsencode(named) == pair.path):
+            self._is_rest_in_files = False
+
 
 def _together(file: ChangedFile, staged: ChangedFile) -> ChangedFile:
     """A file that differs in the project, and otherwise as it is staged, as one."""
+
+    def both(one: int | None, other: int | None) -> int | None:
+        return None if one is None or other is None else one + other
+
     return replace(
         file,
-        added=_sum(file.added, staged.added),
-        removed=_sum(file.removed, staged.removed),
+        added=both(file.added, staged.added),
+        removed=both(file.removed, staged.removed),
         is_binary=file.is_binary or staged.is_binary,
         is_shown=file.is_shown and staged.is_shown,
         is_plain=file.is_plain and staged.is_plain,
         staged=staged.staged,
     )
-
-
-def _sum(one: int | None, other: int | None) -> int | None:
-    return None if one is None or other is None else one + other
 
 
 def _why_not_shown(old: bytes | None, new: bytes | None) -> str | None:

@@ -22,7 +22,7 @@ def file_diff(
     from pygit2.enums import DiffOption
 
     name = path_text(path)
-    # What libgit2 has above the first hunk is about blobs of its own.
+    # Above the first hunk libgit2 names blobs of its own.
     options = DiffOption.FORCE_TEXT | DiffOption.INDENT_HEURISTIC
     patch = pygit2.Patch.create_from(old or b"", new or b"", flag=options)
     at = patch.data.find(b"\n@@ ") + 1

@@ -19,6 +19,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from bridge.change.gitfile import is_same, linked_to, named_by, read_small, shared_by
 from bridge.change.index import BrokenIndex, read_index
 from bridge.change.project_files import stat_at
 from bridge.protocol.wording import escaped, in_shell
@@ -26,11 +27,7 @@ from bridge.protocol.wording import escaped, in_shell
 if TYPE_CHECKING:
     import pygit2
 
-_MAX_SMALL = 1 << 16
-_GITDIR = b"gitdir: "
 _PARTS = ("HEAD", "index", "objects", "refs", "packed-refs", "shallow")
-# Without such a head git takes no folder for that of a repository.
-_HEAD = re.compile(rb"ref:\s*refs/|[0-9a-f]{40}")
 _BARE = re.compile(rb"^\s*bare\s*=\s*true\s*$", re.M | re.I)
 _WORKTREE = re.compile(rb"^\s*worktree\s*=\s*(.+?)\s*$", re.M)
 
@@ -97,7 +94,7 @@ def _folders(project: Path) -> tuple[Path, Path]:
         return git, git
     if not stat.S_ISREG(kind):
         raise Unreadable(f"{git} is neither a folder nor a file")
-    folder = _named(project)
+    folder = named_by(project)
     if folder is not None:
         common = shared_by(folder)
         if common != folder and linked_to(project) == common:
@@ -134,54 +131,6 @@ def _bare(place: Path) -> tuple[str, tuple[str, ...]]:
     )
 
 
-def _named(project: Path) -> Path | None:
-    """The git folder that a file `.git` names; None if it names none."""
-    line = _path_in(project / ".git")
-    if not line.startswith(_GITDIR):
-        return None
-    return project / os.fsdecode(line.removeprefix(_GITDIR))
-
-
-def _path_in(file: Path) -> bytes:
-    """The path in a small file as git reads it: all but the ends of lines at its end.
-
-    Who took the first line of more would find a repository where git finds none.
-    """
-    data = read_small(file)
-    return data.rstrip(b"\r\n").partition(b"\0")[0] if len(data) < _MAX_SMALL else b""
-
-
-def is_named(project: Path, folder: str) -> bool:
-    """Whether a git folder is the one that the `.git` of a project is, or names."""
-    return _is_same(_named(project) or project / ".git", folder)
-
-
-def shared_by(folder: Path) -> Path:
-    """The git folder that all worktrees share, of the one of a worktree."""
-    line = _path_in(folder / "commondir")
-    if not line:
-        return folder
-    return Path(os.path.realpath(folder / os.fsdecode(line)))
-
-
-def linked_to(project: Path) -> Path | None:
-    """The git folder whose linked worktree a folder is; None if it is of none.
-
-    That folder must name this one in turn: an archive can bring a `.git` file, but
-    cannot write into another repository.
-    """
-    folder = _named(project)
-    if folder is None:
-        return None
-    back = read_small(folder / "gitdir").partition(b"\n")[0]
-    there = os.path.join(folder, os.fsdecode(back))
-    common = shared_by(folder)
-    is_known = back.endswith(b"/.git") and _is_same(os.path.dirname(there), project)
-    is_in = os.path.realpath(folder.parent) == os.path.join(common, "worktrees")
-    has_head = _HEAD.match(read_small(folder / "HEAD")) is not None
-    return common if is_known and is_in and has_head else None
-
-
 def _knows(folder: Path, project: Path) -> bool:
     """Whether a git folder outside of a project is meant for it.
 
@@ -192,7 +141,7 @@ def _knows(folder: Path, project: Path) -> bool:
     worktree = _WORKTREE.search(read_small(folder / "config"))
     if worktree is not None:
         there = folder / os.fsdecode(worktree[1].strip(b'"'))
-        return _is_same(there, project)
+        return is_same(there, project)
     if folder.name == ".git":
         return False
     try:
@@ -209,10 +158,6 @@ def _knows(folder: Path, project: Path) -> bool:
         # By no link: that could lead to the files of another repository.
         if (facts := stat_at(project, path)) is not None
     )
-
-
-def _is_same(one: str | Path, other: str | Path) -> bool:
-    return os.path.realpath(one) == os.path.realpath(other)
 
 
 def check_inside(folder: Path, name: str) -> None:
@@ -247,18 +192,6 @@ def _check_own_objects(objects: Path) -> None:
                     raise Unreadable(f"{entry.path} is a link, and no object")
 
 
-def read_small(path: Path) -> bytes:
-    """The beginning of a plain file; empty if it is not one."""
-    try:
-        fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
-    except OSError:
-        return b""
-    try:
-        return os.read(fd, _MAX_SMALL) if stat.S_ISREG(os.fstat(fd).st_mode) else b""
-    finally:
-        os.close(fd)
-
-
 @cache
 def load_pygit2() -> Any:
     """pygit2, which is imported late: it takes longer than all that is beside it.
@@ -286,7 +219,7 @@ def open_repository(tree: Path, *, with_env: bool = False) -> pygit2.Repository:
     repo = open_git(tree, with_env=with_env)
     if repo.workdir is None:
         raise Unreadable(*_bare(tree))
-    if not _is_same(repo.workdir, tree):
+    if not is_same(repo.workdir, tree):
         raise Unreadable(
             f"the repository of {tree} is configured to work in {repo.workdir}",
             ways=(in_shell("git", "-C", tree, "config", "--unset", "core.worktree"),),

@@ -1,10 +1,12 @@
 """The index of git as it lies on disk: versions 2 to 4, also split or sparse.
 
-libgit2 reads neither a split nor a sparse one, and of no entry it tells whether it is
-to be checked out.
+libgit2 reads neither a split nor a sparse one, and pygit2 does not say which entries
+are to be checked out.
 
 Source: gitformat-index(5).
 """
+
+from __future__ import annotations
 
 import os
 import stat
@@ -38,7 +40,7 @@ FilesOf = Callable[[bytes], Iterator[tuple[bytes, int, bytes]]]
 
 
 class BrokenIndex(ValueError):
-    """The index is none, or of a kind that is not known."""
+    """The file is not an index, is damaged, or of a kind that is not known."""
 
 
 class Entry(NamedTuple):
@@ -108,11 +110,7 @@ def read_index(file: Path, files_of: FilesOf) -> Index:
         BrokenIndex: it is cut, or no index, or of a kind that is not known.
         OSError: it cannot be read.
     """
-    try:
-        staged = _Staged(file)
-        items = staged.merged()
-    except (struct.error, IndexError) as exc:
-        raise BrokenIndex(f"{file} is cut: {exc}") from None
+    _, items, forged_folders = _load(file)
     entries: dict[bytes, Entry] = {}
     unmerged = set()
     for (path, stage), entry in items.items():
@@ -125,7 +123,7 @@ def read_index(file: Path, files_of: FilesOf) -> Index:
             unmerged.add(path)
             if stage == _OURS:
                 entries[path] = entry
-    return Index(entries, frozenset(unmerged), staged.forged(items))
+    return Index(entries, frozenset(unmerged), forged_folders)
 
 
 def bare_index(file: Path) -> tuple[bytes, tuple[bytes, ...]]:
@@ -134,91 +132,73 @@ def bare_index(file: Path) -> tuple[bytes, tuple[bytes, ...]]:
     Raises:
         BrokenIndex, OSError: as `read_index`.
     """
+    staged, _, forged_folders = _load(file)
+    digest = sha1(staged.bare, usedforsecurity=False).digest()
+    return staged.bare + digest, forged_folders
+
+
+def _load(file: Path) -> tuple[_Staged, _Items, tuple[bytes, ...]]:
+    """The file, all entries with those of a shared index, and which are forged."""
     try:
         staged = _Staged(file)
-        return staged.bare(), staged.forged(staged.merged())
-    except (struct.error, IndexError) as exc:
-        raise BrokenIndex(f"{file} is cut: {exc}") from None
+        items = staged.merged()
+    except (struct.error, IndexError, ValueError) as exc:
+        raise BrokenIndex(f"{file} is damaged: {exc}") from None
+    made_of = ((path, each.mode, each.id) for (path, _), each in items.items())
+    return staged, items, forged(staged.trees, made_of)
 
 
 class _Staged:
-    """One file of an index: its entries in order, and what another one adds to it."""
+    """The index in one file.
+
+    Attributes:
+        entries: in order.
+        link: what it says of the index that it shares.
+        trees: the folders that it keeps as trees.
+        bare: its bytes without those trees, without where its parts lie, and without
+            the checksum.
+    """
 
     def __init__(self, file: Path) -> None:
-        self._file = file
+        """Read it.
+
+        Raises:
+            struct.error, IndexError, ValueError: it is damaged.
+            OSError: it cannot be read.
+        """
         with open_plain(file, links=False) as opened:
             data = opened.read()
-        self._data, end = data, len(data) - _ID
+        self._file, self._data, end = file, data, len(data) - _ID
         kind, self._version, count = _HEAD.unpack_from(data)
-        known = sha1(data[:end], usedforsecurity=False).digest()
         if kind != b"DIRC" or self._version not in (2, _V3, _V4):
-            raise BrokenIndex(f"{file} is no index that is known here")
+            raise ValueError("it is no index of versions 2 to 4")
         # Zeros: `index.skipHash`.
+        known = sha1(data[:end], usedforsecurity=False).digest()
         if data[end:] not in (known, bytes(_ID)):
-            raise BrokenIndex(f"{file} is damaged: its checksum is another")
-        at = _HEAD.size
+            raise ValueError("its checksum is another")
         self.entries: list[tuple[tuple[bytes, int], Entry]] = []
-        name = b""
-        starts = []
+        at, name, starts = _HEAD.size, b"", []
         for _ in range(count):
             starts.append(at)
             at, name = self._read(at, name)
-        self._link = b""
+        self.link = b""
         self.trees: list[tuple[bytes, KeptTree]] = []
-        self._bare = data[:at]
-        self._check_end(at, end)
+        self.bare = data[:at]
+        _check_end(data[max(end - _END_SIZE, 0) : end], at)
         while at < end:
             kind, size = struct.unpack_from(">4sI", data, at)
             extension = data[at + 8 : at + 8 + size]
             if kind == _SPLIT:
-                self._link = extension
+                self.link = extension
             elif kind == _TREES:
-                self.trees += self._kept(extension)
+                self.trees += kept_trees(extension)
             elif kind == _STARTS:
-                self._check_starts(extension, starts)
+                _check_starts(extension, starts)
             elif kind[:1].islower() and kind != _SPARSE:
-                raise BrokenIndex(f"{file} has an extension {kind!r}, which is unknown")
+                raise ValueError(f"its extension {kind!r} is not known")
             if kind not in (_TREES, _STARTS, _END):
-                self._bare += data[at : at + 8 + size]
+                self.bare += data[at : at + 8 + size]
             at += 8 + size
-
-    def _kept(self, extension: bytes) -> list[tuple[bytes, KeptTree]]:
-        try:
-            return kept_trees(extension)
-        except ValueError as exc:
-            raise BrokenIndex(f"{self._file} is damaged: {exc}") from None
-
-    def _check_end(self, at: int, end: int) -> None:
-        """Refuse an index that sends git elsewhere for what comes behind its entries.
-
-        Source: git, read-cache.c, read_eoie_extension.
-        """
-        last = self._data[max(end - _END_SIZE, 0) : end]
-        if last.startswith(_END) and last[8:12] != struct.pack(">I", at):
-            raise BrokenIndex(f"{self._file} is damaged: its entries end elsewhere")
-
-    def _check_starts(self, extension: bytes, starts: list[int]) -> None:
-        """Refuse an index that sends the threads of git elsewhere for its entries.
-
-        Source: git, read-cache.c, read_ieot_extension.
-        """
-        blocks = struct.iter_unpack(">II", extension[4:])
-        number = 0
-        for start, count in blocks:
-            if starts[number] != start:
-                raise BrokenIndex(f"{self._file} is damaged: its entries lie elsewhere")
-            number += count
-        if number != len(starts):
-            raise BrokenIndex(f"{self._file} is damaged: its entries lie elsewhere")
-
-    def forged(self, items: _Items) -> tuple[bytes, ...]:
-        """The folders of which it keeps another tree than these make."""
-        made_of = ((path, each.mode, each.id) for (path, _), each in items.items())
-        return forged(self.trees, made_of)
-
-    def bare(self) -> bytes:
-        """Its bytes without the trees that it keeps, and where its parts lie."""
-        return self._bare + sha1(self._bare, usedforsecurity=False).digest()
 
     def _read(self, start: int, before: bytes) -> tuple[int, bytes]:
         """Read the entry at `start`, behind that of the path `before`."""
@@ -258,8 +238,11 @@ class _Staged:
         return at + 1, value
 
     def merged(self) -> _Items:
-        """Its entries, together with those of the index that it shares."""
-        shared, maps = self._link[:_ID], self._link[_ID:]
+        """Its entries, together with those of the index that it shares.
+
+        Raises as reading does.
+        """
+        shared, maps = self.link[:_ID], self.link[_ID:]
         if not any(shared):
             return dict(self.entries)
         base = _Staged(self._file.with_name(f"sharedindex.{shared.hex()}")).entries
@@ -272,6 +255,29 @@ class _Staged:
             if number not in gone
         }
         return {**found, **dict(rest)}
+
+
+def _check_end(last: bytes, entries_end: int) -> None:
+    """Refuse an index that sends git elsewhere for what comes behind its entries.
+
+    Source: git, read-cache.c, read_eoie_extension.
+    """
+    if last.startswith(_END) and last[8:12] != struct.pack(">I", entries_end):
+        raise ValueError("its entries end elsewhere")
+
+
+def _check_starts(extension: bytes, starts: list[int]) -> None:
+    """Refuse an index that sends the threads of git elsewhere for its entries.
+
+    Source: git, read-cache.c, read_ieot_extension.
+    """
+    number = 0
+    for start, count in struct.iter_unpack(">II", extension[4:]):
+        if starts[number] != start:
+            break
+        number += count
+    if number != len(starts):
+        raise ValueError("its entries lie elsewhere")
 
 
 def _bits(data: bytes, at: int) -> tuple[set[int], int]:

@@ -5,13 +5,12 @@ import stat
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 
+from bridge.change.gitfile import is_repository
 from bridge.store.nofollow import open_beneath
 
 MAX_DEPTH = 64
 OTHER = "another repository"
 SUBMODULE = 0o160000
-_MAX_LINE = 4096
-_GITDIR = b"gitdir: "
 
 
 def stat_at(root: Path, path: bytes) -> os.stat_result | None:
@@ -55,10 +54,10 @@ def untracked(
 ) -> Iterator[bytes]:
     """Paths of files and links that git neither knows nor ignores.
 
-    Only folders that `reaches` accepts are looked into. One that is not looked into for
-    another reason, as `why_closed` says, is named with a slash at its end. `known` has
-    the modes of what git knows; what lies in a submodule is no file of the project, and
-    what is neither file nor link is none for git.
+    Only folders that `reaches` accepts are entered. A folder that is not entered for
+    another reason (`why_closed`) is yielded with a slash at its end. `known` has the
+    modes of what git knows. As for git, nothing in a submodule counts, and no pipe,
+    socket or device.
     """
     with_known = _folders_of(known)
     for where, folders, names, fd in os.fwalk(root):
@@ -71,11 +70,11 @@ def untracked(
             path = prefix + os.fsencode(name)
             if known.get(path) == SUBMODULE or not reaches(path):
                 continue
-            is_known = path in with_known
-            if not is_known and hides(path + b"/"):
+            # Git hides what is new in there, whether it knows other files of it or not.
+            if hides(path + b"/"):
                 continue
             closed = why_closed(root, os.fsdecode(path))
-            if closed is None or (closed == OTHER and is_known):
+            if closed is None or (closed == OTHER and path in with_known):
                 folders.append(name)
             else:
                 yield path + b"/"
@@ -99,26 +98,8 @@ def _folders_of(paths: Iterable[bytes]) -> set[bytes]:
 def why_closed(root: Path, folder: str) -> str | None:
     """Why new files in a folder are not looked for; None if they are."""
     place = root / folder
-    if _is_repository(place):
+    if is_repository(place):
         return OTHER
     if folder.count("/") >= MAX_DEPTH:
         return f"more than {MAX_DEPTH} folders deep"
     return None if os.access(place, os.R_OK | os.X_OK) else "it cannot be read"
-
-
-def _is_repository(folder: Path) -> bool:
-    """Whether git takes a folder for another repository: a `.git` alone is not one."""
-    git = folder / ".git"
-    if not os.path.lexists(git):
-        return False
-    try:
-        with open(open_beneath(folder, [".git"]), "rb") as file:
-            named = file.readline(_MAX_LINE)
-        if not named.startswith(_GITDIR):
-            return False
-        git = folder / os.fsdecode(named.removeprefix(_GITDIR).strip())
-    except (OSError, ValueError):
-        pass
-    parts = (git / "objects", git / "refs")
-    is_linked = (git / "commondir").is_file()
-    return os.path.lexists(git / "HEAD") and (is_linked or all(map(Path.is_dir, parts)))

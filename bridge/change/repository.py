@@ -14,12 +14,11 @@ from bridge.change.git_folder import (
     Unreadable,
     check_inside,
     check_own,
-    is_named,
     open_git,
     open_repository,
     own_folders,
-    shared_by,
 )
+from bridge.change.gitfile import is_named, shared_by
 from bridge.change.index import FOLDER, Entry, Index, read_index
 from bridge.change.stored import Attributes
 from bridge.config import change_environment
@@ -45,9 +44,10 @@ class Repository:
         lib: libgit2's view of it.
         common: the git folder that all worktrees share.
         index_ns: when the index was written; 0 without an index.
-        keeps_modes: whether the files say themselves which of them are programs.
-        keeps_links: whether links are links on this disk.
-        is_sparse: whether files may be missing, and count again where they are not.
+        keeps_modes: whether modes on this disk count (`core.fileMode`).
+        keeps_links: whether links on this disk are links (`core.symlinks`).
+        is_sparse: whether it is a sparse checkout: files may be missing, and count
+            where they are there.
     """
 
     def __init__(
@@ -72,8 +72,8 @@ class Repository:
             self.common = shared_by(self._folder)
             check_own(self._folder, self.common)
         self.lib = self._opened()
-        # Without the commit graph, a file of the repository that could tell a commit
-        # other parents, and without alternates.
+        # Without the commit graph, a file that could give a commit other parents, and
+        # without alternates.
         odb = pygit2.Odb()
         objects = str(self.common / "objects")
         odb.add_backend(pygit2.OdbBackendLoose(objects, -1, False), 2)  # noqa: FBT003
@@ -119,23 +119,9 @@ class Repository:
         """The files of the last commit by path; none before the first."""
         return {} if self.head_id is None else self.files_of(self.head_id)
 
-    @property
-    def index(self) -> Mapping[bytes, Entry]:
-        """The files of the index by path, none without one; of a conflict, our side."""
-        return self._index.entries
-
-    @property
-    def unmerged(self) -> frozenset[bytes]:
-        """The paths in the index that a merge has left open."""
-        return self._index.unmerged
-
-    @property
-    def forged(self) -> tuple[bytes, ...]:
-        """The folders of which the next commit has another tree than the index."""
-        return self._index.forged
-
     @cached_property
-    def _index(self) -> Index:
+    def index(self) -> Index:
+        """The index; empty if there is none."""
         if not self.index_ns:
             return Index({}, frozenset())
         index = read_index(
@@ -161,8 +147,8 @@ class Repository:
         Raises:
             Unreadable: this clone lacks some of it, or a path leads elsewhere.
         """
-        commit = self.commit(commit_id)
-        files = self._files_in(commit.tree_id, b"", 0)
+        tree = self.object(commit_id).peel(pygit2.Tree)
+        files = self._files_in(tree.id, b"", 0)
         found = {path: Entry(mode, text_id) for path, mode, text_id in files}
         check_plain(found)
         return found
@@ -219,17 +205,6 @@ class Repository:
         """Whether this clone has an object."""
         return pygit2.Oid(hex=object_id) in self.lib
 
-    def ids(self) -> Iterator[pygit2.Oid]:
-        """The ids of all objects."""
-        return iter(self._objects)
-
-    def commit(self, commit_id: str) -> pygit2.Commit:
-        """A commit; raises `Unreadable` if this clone lacks it."""
-        found = self.object(commit_id)
-        if not isinstance(found, pygit2.Commit):
-            raise Unreadable(f"{commit_id[:10]} is no commit")
-        return found
-
     def object(self, object_id: str | pygit2.Oid) -> pygit2.Object:
         """What an id stands for; raises `Unreadable` if this clone lacks it."""
         try:
@@ -238,12 +213,10 @@ class Repository:
             raise Unreadable(f"this clone lacks the object {object_id}") from None
 
     @cached_property
-    def _attributes(self) -> Attributes:
-        return Attributes(self.lib, self._project, lambda path: path in self.index)
-
-    def as_stored(self, path: bytes, text: bytes) -> bytes:
-        """The text that git would store of a file; raises `UnknownText`."""
-        return self._attributes.stored(path, text)
+    def attributes(self) -> Attributes:
+        """The attributes of its files."""
+        known = self.index.entries
+        return Attributes(self.lib, self._project, lambda path: path in known)
 
 
 def check_plain(paths: Iterable[bytes]) -> None:
@@ -258,7 +231,7 @@ def check_plain(paths: Iterable[bytes]) -> None:
 
 
 def index_name(folder: Path, index: str | None) -> str:
-    """The name of the index, or of what stands for it while `git commit` goes on.
+    """The name of the index, or of what stands for it during a `git commit`.
 
     Source: git, builtin/commit.c, prepare_index.
     """

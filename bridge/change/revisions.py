@@ -16,19 +16,18 @@ from bridge.change.repository import Repository
 from bridge.errors import InvalidRequest
 from bridge.protocol.wording import one_line, quoted
 
-_STEP = re.compile(r"~(\d*)|\^(\d*)(?!\{)|\^\{(?:commit)?\}")
-_WORD = re.compile(r"(?P<name>[^~^]+)(?P<steps>(?:[~^].*)?)", re.S)
-_HEX = re.compile(r"[0-9a-fA-F]{4,40}")
+_WORD = re.compile(
+    r"(?P<name>[^~^]+)(?P<steps>(?:~\d*|\^\{(?:commit)?\}|\^\d*(?!\{))*)", re.S
+)
 _HEX_DIGITS = 40
+_HEX = re.compile(r"[0-9a-fA-F]{4,40}")
 # In the order in which git tries them.
 _PLACES = (
     "{}", "refs/{}", "refs/tags/{}", "refs/heads/{}", "refs/remotes/{}",
     "refs/remotes/{}/HEAD",
 )  # fmt: skip
-_MAX_STEPS = 10_000
-_MAX_CANDIDATES = 5
+_MAX_SHOWN = 5
 _MAX_NAMES = 5000
-_NAMED = (pygit2.Commit, pygit2.Tag)
 _SHORT = 10
 
 
@@ -36,8 +35,8 @@ def find_commit(git: Repository, word: str) -> str | None:
     """The commit that a word names; None if nothing here has the name.
 
     Raises:
-        InvalidRequest: the name is there, but it is not clear, or not of a commit, or
-            there are no such ancestors.
+        InvalidRequest: the name is ambiguous, or not of a commit, or has no such
+            ancestor.
         Unreadable: this clone lacks what it names, or as `Repository.check_grafts`.
     """
     found = _WORD.fullmatch(word)
@@ -46,17 +45,24 @@ def find_commit(git: Repository, word: str) -> str | None:
     start = _named(git, "HEAD" if found["name"] == "@" else found["name"])
     if start is None:
         return None
-    commit_id = _peeled(git, start, word)
-    position, steps = 0, found["steps"]
-    if steps:
+    git.object(start)
+    if found["steps"]:
         git.check_grafts()
-    while position < len(steps):
-        step = _STEP.match(steps, position)
-        if step is None:
-            return None
-        commit_id = _stepped(git, commit_id, step, word)
-        position = step.end()
-    return commit_id
+    try:
+        return str(git.lib.revparse_single(f"{start}{found['steps']}^{{commit}}").id)
+    except (KeyError, ValueError, pygit2.GitError):
+        raise _refusal(git, f"{quoted(word)} names no commit") from None
+
+
+def _refusal(git: Repository, what: str) -> InvalidRequest:
+    """What is not here; in a shallow clone it may be elsewhere."""
+    if not git.shallow:
+        return InvalidRequest(what)
+    ends = ", ".join(each[:_SHORT] for each in sorted(git.shallow)[:_MAX_SHOWN])
+    return InvalidRequest(
+        f"{what} in this shallow clone, which ends at {ends}",
+        ways=("git fetch --unshallow",),
+    )
 
 
 def get_commit(git: Repository, word: str) -> str:
@@ -86,14 +92,7 @@ def fork_of(git: Repository, base: str, tip: str, words: str) -> str:
     if found is not None:
         _check_cut(git, found, (base, tip))
         return str(found)
-    what = f"{quoted(words)}: the two have no commit in common"
-    if not git.shallow:
-        raise InvalidRequest(what)
-    ends = ", ".join(each[:_SHORT] for each in sorted(git.shallow)[:_MAX_CANDIDATES])
-    raise InvalidRequest(
-        f"{what} in this shallow clone, which ends at {ends}",
-        ways=("git fetch --unshallow",),
-    )
+    raise _refusal(git, f"{quoted(words)}: the two have no commit in common")
 
 
 def _check_cut(git: Repository, fork: pygit2.Oid, ends: tuple[str, str]) -> None:
@@ -120,7 +119,7 @@ def _check_cut(git: Repository, fork: pygit2.Oid, ends: tuple[str, str]) -> None
 
 
 def _named(git: Repository, name: str) -> str | None:
-    """What a branch, a tag, a remote or an id stands for."""
+    """The object that a branch, a tag, a remote or an id names."""
     is_id = _HEX.fullmatch(name)
     if is_id and len(name) == _HEX_DIGITS:
         return name.lower() if git.has(name) else None
@@ -131,58 +130,20 @@ def _named(git: Repository, name: str) -> str | None:
             # There is none, or it leads to no commit, or nowhere that is allowed.
             with suppress(KeyError, ValueError, pygit2.GitError):
                 return str(git.lib.lookup_reference(full).resolve().target)
-    return _by_beginning(git, name.lower()) if is_id else None
+    return _expanded(git, name) if is_id else None
 
 
-def _by_beginning(git: Repository, start: str) -> str | None:
-    """The commit or tag whose id begins so."""
-    found = [str(each) for each in git.ids() if str(each).startswith(start)]
-    found = [each for each in found if isinstance(git.object(each), _NAMED)]
-    if len(found) > 1:
-        shown = ", ".join(each[:_SHORT] for each in sorted(found)[:_MAX_CANDIDATES])
-        raise InvalidRequest(
-            f"{quoted(start)} is the beginning of {len(found)} commits: {shown}",
-            ways=("write more of the id",),
-        )
-    return found[0] if found else None
-
-
-def _peeled(git: Repository, object_id: str, word: str) -> str:
-    """The commit itself, behind tags."""
+def _expanded(git: Repository, start: str) -> str | None:
+    """The only id that begins so."""
     try:
-        return str(git.object(object_id).peel(pygit2.Commit).id)
-    except (pygit2.InvalidSpecError, ValueError):
-        raise InvalidRequest(f"{quoted(word)} does not name a commit") from None
-
-
-def _stepped(git: Repository, commit_id: str, step: re.Match[str], word: str) -> str:
-    """The ancestor that one `~N` or `^N` leads to."""
-    first, nth = step.groups()
-    if first is None and nth is None:
-        return commit_id
-    digits = nth if first is None else first
-    if len(digits) > len(str(_MAX_STEPS)):
-        raise InvalidRequest(f"{quoted(word)}: {_MAX_STEPS:,} steps is the limit")
-    number = int(digits or 1)
-    if first is None:
-        return _parent(git, commit_id, number, word) if number else commit_id
-    for _ in range(min(number, _MAX_STEPS)):
-        commit_id = _parent(git, commit_id, 1, word)
-    return commit_id
-
-
-def _parent(git: Repository, commit_id: str, number: int, word: str) -> str:
-    if commit_id in git.shallow:
+        return str(git.lib.expand_id(start))
+    except KeyError:
+        return None
+    except ValueError:
         raise InvalidRequest(
-            f"{quoted(word)}: this shallow clone ends at {commit_id[:_SHORT]}",
-            ways=("git fetch --unshallow",),
-        )
-    parents = git.commit(commit_id).parent_ids
-    if number > len(parents):
-        raise InvalidRequest(
-            f"{quoted(word)}: commit {commit_id[:_SHORT]} has {len(parents)} parents"
-        )
-    return str(parents[number - 1])
+            f"{quoted(start)} is the beginning of several ids",
+            ways=("write more of the id",),
+        ) from None
 
 
 def near(git: Repository, word: str) -> tuple[str, ...]:

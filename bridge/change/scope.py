@@ -9,8 +9,8 @@ The words are those of `git diff`:
     PATH…        only these files and folders
 
 `staged` looks at the index in place of the files. The first word may be a revision or a
-path. Only who reads the repository can tell: as in git, it must not be both, and with
-`--` there is no doubt.
+path. The repository decides: as in git, it must not be both, and with `--` there is
+no doubt.
 """
 
 import posixpath

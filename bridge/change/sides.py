@@ -1,17 +1,19 @@
 """The two sides that are compared: a commit, the index, or the files of the project.
 
-Each tells which files it has, their modes, and their texts. No link is followed.
+Each has the paths, modes and texts of its files. No link is followed.
 """
 
 import os
 import stat
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
-from hashlib import sha1
 from pathlib import Path
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
-from bridge.change.git_folder import NoRepository, Unreadable, linked_to
+import pygit2
+
+from bridge.change.git_folder import NoRepository, Unreadable
+from bridge.change.gitfile import linked_to
 from bridge.change.ignored import Ignored
 from bridge.change.index import Entry
 from bridge.change.project_files import (
@@ -43,26 +45,6 @@ class Found(NamedTuple):
 
 class LeftOut(Exception):
     """The text of a file is not for a diff; `str()` says why."""
-
-
-class Side(Protocol):
-    """What is looked at: the new side."""
-
-    def known(self) -> Iterable[bytes]:
-        """The paths of the files that git has on it."""
-
-    def others(self) -> Iterator[bytes]:
-        """The paths of other files."""
-
-    def find(self, path: bytes, old: Found | None) -> Found | None:
-        """The file at a path; None for none. `old` is the file on the old side."""
-
-    def text(self, path: bytes, found: Found) -> bytes:
-        """The text of a file, or where a link leads.
-
-        Raises:
-            LeftOut: it cannot be had, or is too large.
-        """
 
 
 class Entries:
@@ -104,7 +86,7 @@ class Files:
         self._project = project
         self._git = git
         self._scope = scope
-        self._index: Mapping[bytes, Entry] = git.index if git else {}
+        self._index: Mapping[bytes, Entry] = git.index.entries if git else {}
 
     def known(self) -> Iterable[bytes]:
         """The paths of the index."""
@@ -121,22 +103,22 @@ class Files:
         )
 
     def find(self, path: bytes, old: Found | None) -> Found | None:
-        """The file at a path, if git would take it."""
+        """The file at a path, if git would take it. `old` is that of the old side."""
         staged = self._index.get(path)
         if staged is not None and self._is_passed_over(staged):
             return Found(_canonical(staged.mode), staged.id)
         there = self._on_disk(path)
         is_removed = staged is None and old is not None
-        # `git add -A` takes back what git was told to forget.
+        # After `git rm --cached`, `git add -A` adds a file again unless it is ignored.
         return None if is_removed and self._ignored.is_ignored(path) else there
 
     def _is_passed_over(self, staged: Entry) -> bool:
-        """Whether git was told not to look at a file, whatever lies there."""
+        """Whether git does not look at a file, whatever lies there."""
         is_sparse = self._git is not None and self._git.is_sparse
         return staged.is_assumed or (staged.is_kept and not is_sparse)
 
     def unseen(self) -> Iterator[bytes]:
-        """The files that git was told not to look at, and that are not as it has them.
+        """The files that git does not look at, and that are not as it has them.
 
         One of a sparse checkout, or by `--skip-worktree`, need not be there.
         """
@@ -157,8 +139,7 @@ class Files:
         facts = stat_at(self._project, path)
         if facts is None:
             # Of a sparse checkout, it is only in the index.
-            is_kept = staged is not None and staged.is_kept
-            return Found(staged.mode, staged.id) if staged and is_kept else None
+            return Found(staged.mode, staged.id) if staged and staged.is_kept else None
         if stat.S_ISDIR(facts.st_mode):
             is_submodule = staged is not None and staged.mode == SUBMODULE
             return self._submodule(path, staged.id) if staged and is_submodule else None
@@ -172,8 +153,7 @@ class Files:
             text = self._as_stored(path, text, mode)
         except LeftOut:
             return Found(mode)
-        whole = b"blob %d\0" % len(text) + text
-        return Found(mode, sha1(whole, usedforsecurity=False).digest())
+        return Found(mode, pygit2.hash(text).raw)
 
     def text(self, path: bytes, found: Found) -> bytes:
         """The text of a file; raises `LeftOut`."""
@@ -203,9 +183,10 @@ class Files:
         return self._git is not None and linked_to(folder) == self._git.common
 
     def _as_stored(self, path: bytes, text: bytes, mode: int) -> bytes:
-        is_file = self._git is not None and stat.S_ISREG(mode)
+        if self._git is None or not stat.S_ISREG(mode):
+            return text
         try:
-            return self._git.as_stored(path, text) if self._git and is_file else text
+            return self._git.attributes.stored(path, text)
         except UnknownText as exc:
             raise LeftOut(str(exc)) from None
 
@@ -228,13 +209,16 @@ class Files:
             return LINK
         if not stat.S_ISREG(facts.st_mode):
             return stat.S_IFMT(facts.st_mode)
-        if self._git is not None and staged is not None:
-            if staged.mode == LINK and not self._git.keeps_links:
-                return LINK
-            if stat.S_ISREG(staged.mode) and not self._git.keeps_modes:
-                return _canonical(staged.mode)
-        keeps = self._git is None or self._git.keeps_modes
-        return _canonical(facts.st_mode) if keeps else PLAIN
+        git, known = self._git, staged.mode if staged else PLAIN
+        if git is not None and known == LINK and not git.keeps_links:
+            return LINK
+        if git is None or git.keeps_modes:
+            return _canonical(facts.st_mode)
+        return _canonical(known) if stat.S_ISREG(known) else PLAIN
+
+
+# What the old side is compared with.
+Side = Entries | Files
 
 
 def _canonical(mode: int) -> int:

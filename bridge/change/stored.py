@@ -1,4 +1,4 @@
-"""What git would store of a file, by its attributes; or that this cannot be told.
+"""What git would store of a file, by its attributes; or that this is unknown.
 
 libgit2 sees to the ends of lines. No filter runs and no encoding is changed, so what
 git makes of such a file is not known. `$Id$` is done here: libgit2 takes the lines up
@@ -17,7 +17,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from bridge.change.git_folder import shared_by
+from bridge.change.gitfile import shared_by
 from bridge.store.plain_file import open_plain
 
 if TYPE_CHECKING:
@@ -25,13 +25,13 @@ if TYPE_CHECKING:
 
 _NAME = b".gitattributes"
 _IDENT = re.compile(rb"\$Id:[^$\n]*\$")
-# From here on git passes over a line; older ones cut it.
+# Git ignores a line as long as this; older versions cut it.
 _MAX_LINE = 2047
 _MAX_BYTES = 4 << 20
 
 
 class UnknownText(Exception):
-    """What git would store cannot be told; `str()` says why."""
+    """What git would store is unknown; `str()` says why."""
 
 
 class Attributes:
@@ -51,7 +51,7 @@ class Attributes:
         """The text that git would store of a file.
 
         Raises:
-            UnknownText: it cannot be told.
+            UnknownText: it is unknown.
         """
         self.check(path)
         if b"$Id" in text and has_ident(self._repo, path):
@@ -61,7 +61,7 @@ class Attributes:
         return self._with_ends(path, text)
 
     def check(self, path: bytes) -> None:
-        """Refuse a file that git would treat by a program, or in a way not known here.
+        """Refuse a file that git would treat by a program, or in an unknown way.
 
         Raises:
             UnknownText: it is one.
@@ -134,14 +134,19 @@ class Attributes:
             filters = self._repo.load_filter_list(os.fsdecode(path), FilterMode.TO_ODB)
         except UnicodeEncodeError:
             return text
-        # pygit2 cuts the result at a zero byte; with one, hardly any file is a text.
-        if filters is None or b"\0" in text:
+        if filters is None:
             return text
+        # pygit2 cuts the result at a zero byte: a short text says what becomes of this.
+        has_zero = b"\0" in text
         try:
-            return filters.apply_to_buffer(text)
+            stored = filters.apply_to_buffer(b"\r\n\0" if has_zero else text)
         except GitError:
             # `core.safecrlf` refuses to store this for good; it is stored nevertheless.
-            return text.replace(b"\r\n", b"\n")
+            stored = b"\n"
+        else:
+            if not has_zero:
+                return stored
+        return text.replace(b"\r\n", b"\n") if stored == b"\n" else text
 
 
 def has_ident(repo: pygit2.Repository, path: bytes) -> bool:

@@ -52,20 +52,19 @@ class Sides:
     ) -> bool:
         """Whether `git commit` would take what neither side has of a file.
 
-        Of one that cannot be compared nobody can tell: it is left out anyway.
+        Of a file that cannot be compared this is unknown: it is left out anyway.
         """
         is_known = new is None or new.id is not None
         if self.staged is None or self.head is None or not is_known:
             return False
-        known = (self.head.find(path), old, new)
-        return path not in self.unmerged and self.staged.find(path) not in known
+        return self.staged.find(path) not in (self.head.find(path), old, new)
 
     def is_in_project(self) -> bool:
         """Whether the files of the project are the whole new side, which is not they.
 
         Another file that differs would have commands judge other code. Files that git
-        does not know do not count, but are named (`beside`): hardly a work tree is
-        without some.
+        does not know do not count, but are named (`beside`): most work trees have
+        some.
         """
         paths = {*self.new.known(), *self.files.known()}
         return all(self.files.holds(path, self.new.find(path, None)) for path in paths)
@@ -150,9 +149,14 @@ def _compared(project: Path, git: Repository, scope: Scope) -> Sides:
         new = Entries(git, git.files_of(tip))
         sides = Sides(scope, _at(git, base), new, files, tip=tip)
     elif scope.kind == "staged":
-        new = Entries(git, git.index)
+        new = Entries(git, git.index.entries)
         sides = Sides(
-            scope, _at(git, base), new, files, unmerged=git.unmerged, forged=git.forged
+            scope,
+            _at(git, base),
+            new,
+            files,
+            unmerged=git.index.unmerged,
+            forged=git.index.forged,
         )
     else:
         sides = Sides(
@@ -160,8 +164,8 @@ def _compared(project: Path, git: Repository, scope: Scope) -> Sides:
             _at(git, base),
             files,
             files,
-            forged=git.forged,
-            staged=Entries(git, git.index),
+            forged=git.index.forged,
+            staged=Entries(git, git.index.entries),
             head=Entries(git, git.head),
         )
     return replace(sides, base=base)
@@ -179,7 +183,7 @@ def _decided(project: Path, git: Repository, scope: Scope) -> Scope:
     word = scope.undecided
     if word is None:
         return scope
-    is_path = _is_there(project, scope.paths[0], {*git.head, *git.index})
+    is_path = _is_there(project, scope.paths[0], {*git.head, *git.index.entries})
     try:
         is_revision = _is_revision(git, word)
     except InvalidRequest:

@@ -16,20 +16,27 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from bridge.change.project_files import stat_at
+from bridge.change.project_files import stat_at, text_at
 from bridge.errors import InvalidRequest
-from bridge.freshness.disk import MAX_DEPTH, PROGRAM
+from bridge.freshness.disk import (
+    ABSENT,
+    MAX_FILES,
+    PROGRAM,
+    Disk,
+    Unknowable,
+    remember,
+    seen_of,
+)
 from bridge.freshness.lock_file import digest_of_names
 from bridge.freshness.looks import is_found
 from bridge.freshness.repository import folders_of
-from bridge.policy.made_folders import LEFT_OUT, MADE, is_left_out
+from bridge.policy.made_folders import MADE, is_left_out
 from bridge.store.nofollow import open_beneath
 
 if TYPE_CHECKING:
     from bridge.change.collect import KnownFiles
 
 MAX_FILE_BYTES = 1 << 30
-MAX_FILES = 20_000
 # For all that is in a lock, together.
 MAX_WALKED = 10 * MAX_FILES
 MAX_BYTES = 8 << 30
@@ -46,7 +53,7 @@ _CHUNK = 1 << 20
 class Checkout:
     """The files of a project that a clone of it has, too; but for the lock itself.
 
-    `yours` are folders outside of it that no clone has, and no lock tells of. Each file
+    `yours` are folders outside of it that no clone has, and no lock mentions. Each file
     and folder is looked at once, and the work is bounded, whatever a lock asks for.
     """
 
@@ -56,13 +63,11 @@ class Checkout:
         self.git_folders = folders_of(str(self.root))
         self._lock = os.path.relpath(os.path.realpath(lock), self.root)
         self._git = _files_of(self.root)
-        # Before the first file is added, none can be told from what git ignores.
+        # With an empty index, the project's files are not distinct from ignored ones.
         self._known = (self._git and self._git.known) or None
         self._sorted = None if self._known is None else sorted(self._known)
         self._walked_in: dict[str, list[str]] = {}
-        self._digests: dict[str, tuple[str, str]] = {}
-        self._lists: dict[tuple[str, tuple[str, ...], bool], str] = {}
-        self._all_facts: dict[str, os.stat_result | None] = {}
+        remember(self, "state_of", "list_digest", "_facts")
         self._left = {"files": MAX_WALKED, "bytes": MAX_BYTES, "steps": _MAX_STEPS}
 
     def has(self, path: str) -> bool:
@@ -70,27 +75,30 @@ class Checkout:
         return self._known is None or path in self._known
 
     def lacks(self, path: str) -> bool:
-        """Whether a clone has not got a file, though git does not ignore it."""
+        """Whether a clone lacks a file, though git does not ignore it."""
         if self._git is None or self.has(path):
             return False
         cuts = [at + 1 for at, sign in enumerate(path) if sign == "/"]
         return any(path[:cut] in self._git.new for cut in [*cuts, len(path)])
 
     def state_of(self, path: str) -> tuple[str, str]:
-        """What is at a path, and its digest: `file`, `link`, `absent` or `other`."""
-        if path not in self._digests:
-            self._digests[path] = self._look(path)
-        return self._digests[path]
+        """What is at a path, and its digest: `file`, `link`, `absent` or another."""
+        kind = self._kind(path)
+        try:
+            if kind == "link":
+                target = text_at(self.root, os.fsencode(path), 0)
+                return "link", sha256(target or b"").hexdigest()
+            if kind == "file":
+                return "file", self._digest(path)
+        except OSError as exc:
+            return ("absent" if exc.errno == errno.ENOENT else "other"), ""
+        return kind, ""
 
     def list_digest(
         self, folder: str, patterns: tuple[str, ...], *, is_all: bool
     ) -> str:
         """The digest of `names`; raises as that."""
-        key = (folder, patterns, is_all)
-        if key not in self._lists:
-            names = self.names(folder, patterns, is_all=is_all)
-            self._lists[key] = digest_of_names(names)
-        return self._lists[key]
+        return digest_of_names(self.names(folder, patterns, is_all=is_all))
 
     def names(
         self, folder: str, patterns: tuple[str, ...], *, is_all: bool
@@ -135,69 +143,38 @@ class Checkout:
             upper, _, name = above.rpartition("/")
             # What tools make is left out of a walk that begins above it.
             if above == "." or name in MADE:
-                self._walked_in[folder] = sorted(self._walked(folder))
+                self._walked_in[folder] = self._walked(folder)
                 return self._walked_in[folder]
             above = upper or "."
         return self._walked_in[above]
 
-    def _walked(self, folder: str) -> Iterator[str]:
-        """Paths of what lies below a folder; none if it is not one, or a link."""
-        parts = [] if folder == "." else folder.split("/")
+    def _walked(self, folder: str) -> list[str]:
+        """Paths of files below a folder; none if it is no folder, or behind a link."""
+        facts = self._facts(folder)
+        if facts is None or not stat.S_ISDIR(facts.st_mode):
+            return []
         try:
-            fd = open_beneath(self.root, parts, is_folder=True)
-        except OSError:
-            return
-        try:
-            count = 0
-            for where, folders, names, _fd in os.fwalk(dir_fd=fd):
-                folders[:] = [n for n in folders if n not in LEFT_OUT]
-                if where.count("/") > MAX_DEPTH:
-                    raise InvalidRequest(
-                        f"{folder} is more than {MAX_DEPTH} folders deep"
-                    )
-                self._spend("files", len(folders) + len(names))
-                count += len(folders) + len(names)
-                if count > MAX_FILES:
-                    raise InvalidRequest(f"{folder} has more than {MAX_FILES:,} files")
-                for name in names:
-                    yield os.path.normpath(os.path.join(folder, where, name))
-        finally:
-            os.close(fd)
+            found = Disk().walk(f"{self.root}/{folder}", (), is_all=True).found
+        except Unknowable as exc:
+            raise InvalidRequest(str(exc)) from None
+        self._spend("files", len(found))
+        return sorted(
+            os.path.normpath(f"{folder}/{path.removesuffix(PROGRAM)}")
+            for path, seen in found.items()
+            if seen.kind != "folder"
+        )
 
     def _facts(self, path: str) -> os.stat_result | None:
-        if path not in self._all_facts:
-            self._all_facts[path] = stat_at(self.root, os.fsencode(path))
-        return self._all_facts[path]
+        return stat_at(self.root, os.fsencode(path))
 
     def _kind(self, path: str) -> str:
         facts = self._facts(path)
-        if facts is None:
-            return "absent"
-        if stat.S_ISLNK(facts.st_mode):
-            return "link"
-        return "file" if stat.S_ISREG(facts.st_mode) else "other"
+        return ABSENT if facts is None else seen_of(facts).kind
 
     def _is_program(self, path: str) -> bool:
         facts = self._facts(path)
         is_file = facts is not None and stat.S_ISREG(facts.st_mode)
         return bool(is_file and facts is not None and facts.st_mode & stat.S_IXUSR)
-
-    def _look(self, path: str) -> tuple[str, str]:
-        kind = self._kind(path)
-        *folders, name = path.split("/")
-        try:
-            if kind == "link":
-                fd = open_beneath(self.root, folders, is_folder=True)
-                try:
-                    target = os.fsencode(os.readlink(name, dir_fd=fd))
-                finally:
-                    os.close(fd)
-                return "link", sha256(target).hexdigest()
-            if kind == "file":
-                return "file", self._digest(path)
-        except OSError as exc:
-            return ("absent" if exc.errno == errno.ENOENT else "other"), ""
-        return kind, ""
 
     def _digest(self, path: str) -> str:
         digest = sha256()

@@ -1,9 +1,9 @@
 """Complete the read set of an answer, when the agent is done.
 
 Each file must still be as it was when the agent looked: its status as it was noted
-before the call, and no change since, by a time that nobody can set. What has changed
-meanwhile the agent may have seen in either form: such an answer is kept, but nobody can
-tell what it rests on.
+before the call, and no change since, by a time that nobody can set. If something
+changed meanwhile, the agent may have seen either version: such an answer is kept, but
+what it rests on is unknown.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _DOUBTS = {"outside": OUTSIDE, "change": ACTED}
 
 
 class ReadSet(NamedTuple):
-    """What an answer rests on; or why that cannot be told, and of what."""
+    """What an answer rests on; or why that is unknown, and of what."""
 
     files: dict[str, Entry]
     trees: tuple[Tree, ...]

@@ -12,6 +12,7 @@ import stat
 import time
 from collections.abc import Iterator
 from collections.abc import Set as AbstractSet
+from functools import lru_cache
 from typing import NamedTuple
 
 from bridge.freshness.looks import is_found, left_out
@@ -34,14 +35,14 @@ _A_SECOND_NS = 1_000_000_000
 
 
 class Unknowable(Exception):
-    """It cannot be told what is there; `str()` says why."""
+    """What is there is unknown; `str()` says why."""
 
 
 class Seen(NamedTuple):
     """What is at a path: `file`, `link`, `folder`, `other` or `absent`.
 
-    While a file has the same `facts` it has the same bytes: nobody can set the time of
-    its last change. `changed_ns` is that time, in nanoseconds since 1970.
+    While a file has the same `facts` it has the same bytes: the time of its last change
+    cannot be set. `changed_ns` is that time, in nanoseconds since 1970.
     """
 
     kind: str
@@ -74,7 +75,7 @@ def seen_of(found: os.stat_result) -> Seen:
 
 
 def as_late(changed_ns: int) -> int:
-    """A time as late as it may be: a file system may tell every second one only."""
+    """A time as late as it may be: a file system may know only every other second."""
     return changed_ns + (0 if changed_ns % _A_SECOND_NS else 2 * _A_SECOND_NS)
 
 
@@ -144,8 +145,8 @@ class Disk:
         """What there is below a folder, or at it if it is a file.
 
         Left out is what no question is about (`policy.made_folders`), of folders
-        unless a pattern names them. With `is_all` folders and programs are told from
-        other files; otherwise only files and links count, those that the patterns find.
+        unless a pattern names them. With `is_all` folders and programs are marked
+        as such; otherwise only files and links count, those that the patterns find.
 
         Raises:
             Unknowable: there is too much, or some of it cannot be read.
@@ -195,31 +196,15 @@ class OneLook(Disk):
 
     def __init__(self) -> None:
         super().__init__()
-        self._seen: dict[str, Seen] = {}
-        self._digests: dict[tuple[str, str], str] = {}
-        # Of the last few: each may have twenty thousand names.
-        self._walked: dict[tuple[str, tuple[str, ...], bool], Walked] = {}
+        remember(self, "see", "digest")
+        # The last few: each may have twenty thousand names.
+        remember(self, "walk", most=_MAX_WALKS)
 
-    def see(self, path: str) -> Seen:
-        """As `Disk.see`."""
-        if path not in self._seen:
-            self._seen[path] = super().see(path)
-        return self._seen[path]
 
-    def digest(self, path: str, kind: str) -> str:
-        """As `Disk.digest`."""
-        if (path, kind) not in self._digests:
-            self._digests[path, kind] = super().digest(path, kind)
-        return self._digests[path, kind]
-
-    def walk(self, root: str, patterns: tuple[str, ...], *, is_all: bool) -> Walked:
-        """As `Disk.walk`."""
-        key = (root, patterns, is_all)
-        if key not in self._walked:
-            while len(self._walked) >= _MAX_WALKS:
-                del self._walked[next(iter(self._walked))]
-            self._walked[key] = super().walk(root, patterns, is_all=is_all)
-        return self._walked[key]
+def remember(of: object, *methods: str, most: int | None = None) -> None:
+    """Have methods of an object find out once what each call asks for."""
+    for name in methods:
+        setattr(of, name, lru_cache(most)(getattr(of, name)))
 
 
 def _entries(folder: str) -> Iterator[tuple[str, Seen]]:

@@ -59,7 +59,7 @@ def keep(
     """
     if not response.success:
         return
-    # Whoever only looks for an answer completes none.
+    # Not needed to look for an answer.
     from bridge.freshness.completing import complete
     from bridge.freshness.disk import Disk
 
@@ -105,7 +105,7 @@ def given_by(state: State, reads: Reads) -> Given | None:
 
 
 def load(state: State, request: Request, route: Route, project: Path) -> Reads | None:
-    """The read set of a question; None if there is none that we wrote.
+    """The read set of a question; None without one that we wrote.
 
     Raises:
         NewerSchema: a newer hostbridge wrote it.

@@ -27,14 +27,14 @@ def items_of(reads: Reads, checkout: Checkout) -> Iterator[Item]:
     """What a lock says of an answer, which is fresh.
 
     Raises:
-        Cannot: it rests on something that a clone has not.
+        Cannot: it rests on something that a clone lacks.
     """
     for path, entry in reads.files.items():
-        if not _is_untold(path, checkout, is_there=entry.kind != ABSENT):
+        if not _is_left_out(path, checkout, is_there=entry.kind != ABSENT):
             links, inside = _followed(path, checkout)
             yield from (*links, file_item(inside, checkout))
     for tree in reads.trees:
-        if not _is_untold(tree.root, checkout, is_there=bool(tree.entries)):
+        if not _is_left_out(tree.root, checkout, is_there=bool(tree.entries)):
             links, inside = _followed(tree.root, checkout)
             yield from (*links, *_tree_items(inside, tree, checkout))
 
@@ -43,10 +43,10 @@ def file_item(path: str, checkout: Checkout) -> Item:
     """What a lock says of one file.
 
     Raises:
-        Cannot: a clone has not got it, or it is no plain file.
+        Cannot: a clone lacks it, or it is no plain file.
     """
     kind, digest = checkout.state_of(path)
-    if kind == "other":
+    if kind in ("folder", "other"):
         raise Cannot(f"it rests on {path}, which is no plain file")
     if kind != "absent" and not checkout.has(path):
         raise Cannot(_not_known(path))
@@ -78,12 +78,11 @@ def _not_known(path: str) -> str:
     return f"it rests on {path}, which git does not know: a clone lacks it"
 
 
-def _is_untold(path: str, checkout: Checkout, *, is_there: bool) -> bool:
-    """Whether it is something that no lock tells of.
+def _is_left_out(path: str, checkout: Checkout, *, is_there: bool) -> bool:
+    """Whether a lock leaves it out.
 
-    That is what git has of it: which commit it is no lock can say, since it is part of
-    one. And what is the user's own, and where the client found no memory of a project,
-    and the main worktree of a linked one has no rules.
+    That is git's own folder (the lock is itself part of a commit), the user's own
+    files, and files of the client, or rules, that do not exist.
     """
     if any(_is_below(path, each) for each in checkout.git_folders):
         return True

@@ -10,8 +10,8 @@
 | any other | something that cannot be checked: the web, a server, another agent |
 
 A look may take in more than the agent saw, never less: Grep counts what it skipped, and
-a pattern that is not understood stands for every file, as does one of which nobody can
-say where it begins: below the folder that was searched, or below the agent's own.
+a pattern that is not understood stands for every file, as does one that may begin below
+the folder that was searched or below the agent's own.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Which answers are never reused, and why: one table. Pure.
 
 A new reason is one line here; `ask --cached` then asks as usual, and `stale` says why.
-That a success rests on verified evidence where it must is part of being a success.
+Required evidence was checked before the answer counted as a success.
 """
 
 from __future__ import annotations
@@ -15,11 +15,17 @@ from bridge.protocol.request import Request
 from bridge.protocol.response import Response
 
 ANOTHER = "another"
-# Why nobody can tell whether an answer still holds: `Reads.doubt`.
+# Why it is unknown whether an answer still holds: `Reads.doubt`.
 OUTSIDE = "outside"
 ACTED = "acted"
 MEANWHILE = "meanwhile"
 UNKNOWABLE = "unknowable"
+_DOUBTS = {
+    OUTSIDE: "it rests on something that cannot be checked",
+    ACTED: "its agent changed files: that was an action, no reading",
+    MEANWHILE: "something that it rests on changed while the agent worked",
+    UNKNOWABLE: "what it rests on could not be read",
+}
 
 
 class Given(NamedTuple):
@@ -33,13 +39,17 @@ class Given(NamedTuple):
 class Never(NamedTuple):
     """A reason: its name, what it says, and when it holds.
 
-    `is_doubt`: nobody can tell whether the answer still holds.
+    `is_doubt`: it is unknown whether the answer still holds.
     """
 
     name: str
     says: str
     holds: Callable[[Given], bool]
     is_doubt: bool = False
+
+
+def _of_doubt(name: str) -> Never:
+    return Never(name, _DOUBTS[name], lambda g: g.reads.doubt == name, is_doubt=True)
 
 
 NEVER = (
@@ -85,30 +95,7 @@ NEVER = (
         lambda g: g.request.folder is not None,
         is_doubt=True,
     ),
-    Never(
-        OUTSIDE,
-        "it rests on something that cannot be checked",
-        lambda g: g.reads.doubt == OUTSIDE,
-        is_doubt=True,
-    ),
-    Never(
-        ACTED,
-        "its agent changed files: that was an action, no reading",
-        lambda g: g.reads.doubt == ACTED,
-        is_doubt=True,
-    ),
-    Never(
-        MEANWHILE,
-        "something that it rests on changed while the agent worked",
-        lambda g: g.reads.doubt == MEANWHILE,
-        is_doubt=True,
-    ),
-    Never(
-        UNKNOWABLE,
-        "what it rests on could not be read",
-        lambda g: g.reads.doubt == UNKNOWABLE,
-        is_doubt=True,
-    ),
+    *map(_of_doubt, _DOUBTS),
 )
 
 

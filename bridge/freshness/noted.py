@@ -16,8 +16,8 @@ def looks_of(
 ) -> Iterator[Look]:
     """The looks of an agent that works in `folder`, an absolute path.
 
-    `now_ms` and `up_ms` are the same moment, by the wall clock and by the one that
-    nobody sets. Whichever of the two puts a look earlier is believed.
+    `now_ms` and `up_ms` are the same moment, by the wall clock and by the clock that
+    cannot be set. The one that puts a look earlier is believed.
     """
     for note in notes:
         if "at" not in note:

@@ -2,8 +2,8 @@
 
     answer-locks.json    the locks that were written, each with its project
 
-A lock needs no record of its answers; but whoever has one may want to read them. One
-that is gone pins nothing.
+A lock needs no record of its answers, but its readers may want it. A lock that is gone
+pins nothing.
 """
 
 from __future__ import annotations

@@ -10,7 +10,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
-    from bridge.freshness.files import Files, SeenNow
+    from bridge.freshness.disk import Disk, Seen
     from bridge.freshness.looks import Kind
 
 VERSION = 1
@@ -47,7 +47,7 @@ class Reads(NamedTuple):
         project: where, absolute: each linked worktree is one of its own.
         answer: the SHA-256 of the agent's words.
         at_ms: when the set was complete, in milliseconds since 1970.
-        doubt: why nobody can tell whether the answer still holds; empty if one can.
+        doubt: why it is unknown whether the answer still holds; empty if it is known.
         detail: what that is about: a tool, a file.
         model: which model answered, where the question names none, by a key that
             another has not; empty if that is unknown.
@@ -124,7 +124,7 @@ class Difference(NamedTuple):
     path: str
 
 
-def differences(reads: Reads, files: Files) -> Iterator[Difference]:
+def differences(reads: Reads, files: Disk) -> Iterator[Difference]:
     """How the files differ from what an answer rests on, one by one.
 
     Raises what `files` raises where it cannot tell.
@@ -154,14 +154,14 @@ def _names_that_differ(tree: Tree, now: Collection[str]) -> Iterator[Difference]
         yield Difference(what, path)
 
 
-def _difference(entry: Entry, now: SeenNow, path: str, files: Files) -> str:
+def _difference(entry: Entry, now: Seen, path: str, files: Disk) -> str:
     if entry.kind != now.kind:
         found = {entry.kind: "added", now.kind: "removed"}
         return found.get("absent", "changed")
     if entry.facts == now.facts or entry.kind not in ("file", "link"):
         return ""
     if _size(entry.facts) != _size(now.facts):
-        # However large it is by now, nobody need read it.
+        # However large it is by now, it need not be read.
         return "changed"
     return "" if files.digest(path, now.kind) == entry.digest else "changed"
 

@@ -10,13 +10,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator
+from pathlib import Path
 
+from bridge.change.gitfile import named_by, shared_by
 from bridge.freshness.looks import IGNORING, Look
 from bridge.policy.made_folders import GIT
-from bridge.store.plain_file import open_plain
 
-_GITDIR = "gitdir: "
-_MAX_LINE = 4096 + len(_GITDIR)
 # In what is a work tree's own: files, and folders.
 _OWN = (
     "HEAD", "index", "config.worktree", "info/sparse-checkout", "logs/HEAD",
@@ -71,20 +70,9 @@ def folders_of(project: str) -> tuple[str, str, str]:
 
     All three are the same but for a linked worktree, and for a submodule.
     """
-    git = own = f"{project}/{GIT}"
-    if named := _first_line(git).removeprefix(_GITDIR):
-        own = os.path.normpath(os.path.join(project, named))
-    shared = os.path.normpath(os.path.join(own, _first_line(f"{own}/commondir")))
-    return git, own, shared
-
-
-def _first_line(path: str) -> str:
-    """The first line of a small plain file; empty for anything else."""
-    try:
-        with open_plain(path) as file:
-            return os.fsdecode(file.readline(_MAX_LINE).strip(b"\n"))
-    except (OSError, ValueError):
-        return ""
+    git = Path(project, GIT)
+    own = named_by(git.parent) or git
+    return str(git), os.path.normpath(own), os.path.normpath(shared_by(own))
 
 
 def _file(look: Look, path: str) -> Look:

@@ -79,6 +79,18 @@ def test_a_file_that_a_pattern_takes_back_is_shown(repo, patterns, file):
     assert file in paths(read(repo))
 
 
+def test_a_folder_that_is_ignored_hides_what_is_new_beside_tracked_files(repo):
+    repo.write("build/.keep", "")
+    repo.commit("kept")
+    repo.write(".gitignore", "build/\n")
+    repo.write("build/new.js", "x\n")
+    repo.write("build/lib/new.js", "x\n")
+    repo.write("build/.keep", "changed\n")
+    gitworld.Repository(repo.folder / "build/other")
+
+    assert paths(read(repo)) == {".gitignore", "build/.keep"}
+
+
 def test_a_folder_that_is_ignored_by_its_name_is_not_looked_into(repo):
     repo.write(".gitignore", "node_modules/\n")
     repo.write("web/node_modules/x/y.js", "x\n")

@@ -65,10 +65,11 @@ def test_a_name_is_taken_as_git_takes_it(repo):
         (["main..featur/x"], "no revision is named 'featur/x'"),
         (["--", "nowhere.py"], "no file and no folder is named 'nowhere.py' on either"),
         (["main", "nowhere.py"], "no file and no folder is named 'nowhere.py' on"),
-        (["HEAD~9"], r"'HEAD~9': commit [0-9a-f]{10} has 0 parents"),
-        (["main^3", "--"], r"'main\^3': commit [0-9a-f]{10} has 1 parents"),
-        (["tree", "--"], "'tree' does not name a commit"),
-        (["main~999999", "--"], "'main~999999': 10,000 steps is the limit"),
+        (["HEAD~9"], "'HEAD~9' names no commit"),
+        (["main^3", "--"], r"'main\^3' names no commit"),
+        (["tree", "--"], "'tree' names no commit"),
+        (["main~999999", "--"], "'main~999999' names no commit"),
+        (["main~99999999999", "--"], "'main~99999999999' names no commit"),
         (["-x", "--"], "no revision is named '-x'"),
         (["../main", "--"], "no revision is named '/main'"),
         (["main@{0}", "--"], r"no revision is named 'main@\{0\}'"),
@@ -101,22 +102,19 @@ def test_a_misspelt_branch_is_guessed(repo):
 def test_error_the_beginning_of_several_ids(repo):
     """All 4-digit beginnings: with so many commits some share theirs."""
     tree = repo.git("write-tree").strip()
-    ids: dict[str, str] = {}
+    begins: set[str] = set()
     for number in range(2000):
         made = repo.git("commit-tree", tree, "-m", str(number)).strip()
-        if made[:4] in ids:
+        if made[:4] in begins:
             break
-        ids[made[:4]] = made
+        begins.add(made[:4])
     else:
         pytest.fail("no two commits begin alike")
 
     with pytest.raises(InvalidRequest) as failed:
         read(repo, made[:4], "--")
 
-    both = sorted([ids[made[:4]][:10], made[:10]])
-    assert failed.value.what == (
-        f"'{made[:4]}' is the beginning of 2 commits: {', '.join(both)}"
-    )
+    assert failed.value.what == f"'{made[:4]}' is the beginning of several ids"
 
 
 def test_a_shallow_clone_names_where_it_ends(repo, tmp_path):
@@ -127,7 +125,10 @@ def test_a_shallow_clone_names_where_it_ends(repo, tmp_path):
 
     with pytest.raises(InvalidRequest) as failed:
         read(clone, "HEAD~1")
-    assert failed.value.what == f"'HEAD~1': this shallow clone ends at {end}"
+    assert "'HEAD~1' names no commit in this shallow clone, which ends at " in (
+        failed.value.what
+    )
+    assert end in failed.value.what
     with pytest.raises(InvalidRequest) as failed:
         read(clone, "main...origin/feature/x")
     assert "the two have no commit in common in this shallow clone" in (

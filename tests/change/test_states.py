@@ -169,6 +169,16 @@ def test_a_fresh_clone_with_ends_of_lines_by_attributes(repo, tmp_path, attribut
     same(by_us(change), by_git(clone, "HEAD"))
 
 
+@pytest.mark.parametrize("attribute", ["text", "text eol=lf", "text=auto", "-text"])
+def test_ends_of_lines_beside_a_zero_byte(repo, attribute):
+    (repo.folder / "data").write_bytes(b"one\r\ntwo\0\r\n")
+    repo.commit("data")
+    repo.write(".gitattributes", f"data {attribute}\n")
+    (repo.folder / "data").touch()
+
+    assert seen_by_us(repo.folder) == seen_by_git(repo)
+
+
 def test_the_users_own_settings_count(repo, tmp_path):
     home = tmp_path / "home"
     repo.write("debug.txt", "x\n")
