@@ -36,8 +36,7 @@ def check_template(
     try:
         names = templates.names_in(template)
     except templates.TemplateFailed as exc:
-        line = tree.text_lines.get(place, tree.line_of(place)) + (exc.line or 1) - 1
-        tree.error(place, f"not a template: {exc}", line=line)
+        tree.error_on_line(place, exc.line or 1, f"not a template: {exc}")
         return None
     for name in sorted(names - set(known)):
         tree.warn(

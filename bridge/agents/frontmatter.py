@@ -43,17 +43,22 @@ def split(text: str) -> tuple[str, str] | None:
 
 def read_fields(text: str, file: Path) -> Tree:
     """Read the fields; errors remain only if there are no fields at all."""
-    tree = read_tree(text, file, first_line=_FIRST_LINE, last_counts=True)
+    tree = _read(text, file)
     if isinstance(tree.value, dict):
         return _tolerant(tree)
     repaired, problems = _repaired(text, file)
     if repaired is None:
         return tree
-    again = read_tree(repaired, file, first_line=_FIRST_LINE, last_counts=True)
+    again = _read(repaired, file)
     if not isinstance(again.value, dict):
         return tree
     again.problems += problems
     return _tolerant(again)
+
+
+def _read(fields: str, file: Path) -> Tree:
+    # The line of dashes is above them.
+    return read_tree(f"\n{fields}", file, last_counts=True)
 
 
 def _tolerant(tree: Tree) -> Tree:

@@ -212,11 +212,7 @@ class RuleReader:
             names = templates.names_in(text)
         except templates.TemplateFailed as exc:
             at = (*self.place, effect, *more)
-            first = self.tree.text_lines.get(at, self.tree.line_of(at))
-            line = first + (exc.line or 1) - 1
-            # The first line has the place's column; others have none that is known.
-            known = None if line == self.tree.line_of(at) else line
-            self.tree.error(at, f"not a template: {exc}", line=known)
+            self.tree.error_on_line(at, exc.line or 1, f"not a template: {exc}")
             return text
         for name in sorted(names - self.known):
             hint = did_you_mean(name, self.known)

@@ -94,10 +94,7 @@ class Expressions:
         try:
             names = templates.names_in(text)
         except templates.TemplateFailed as exc:
-            first = self.tree.text_lines.get(place, self.tree.line_of(place))
-            line = first + (exc.line or 1) - 1
-            known = None if line == self.tree.line_of(place) else line
-            self.tree.error(place, f"not a template: {exc}", line=known)
+            self.tree.error_on_line(place, exc.line or 1, f"not a template: {exc}")
             return text
         self._use(names, place)
         for name in sorted(names - self.known):
