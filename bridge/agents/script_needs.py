@@ -1,10 +1,11 @@
-"""What a `.pym` script needs from the sandbox, by its source alone. Pure.
+"""What of a `.pym` script cannot work in the sandbox, by its source alone. Pure.
 
-The names that it does not define, its imports, and the parts of an operating system
-that are missing there. Nothing of the script runs.
+Names that it does not define, and the parts of an operating system that are missing
+there. Nothing of the script runs.
 """
 
 import ast
+import builtins
 import symtable
 from collections.abc import Collection, Iterator
 
@@ -27,16 +28,20 @@ _FILE_METHODS = (
     "is_dir", "iterdir", "glob", "rglob", "mkdir", "unlink", "rename", "touch", "stat",
     "resolve",
 )  # fmt: skip
+# Modules that scripts are written with elsewhere; the sandbox has none of them.
+_OUTSIDE = frozenset({
+    "glob", "grail", "http", "io", "requests", "shutil", "socket", "subprocess",
+    "tempfile", "urllib",
+})  # fmt: skip
 _DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 
 
-def needs(
+def undefined(
     code: str, tree: ast.Module, variables: Collection[str]
 ) -> Iterator[tuple[int, str]]:
-    """The imports and undefined names to try in the sandbox, each with its line."""
-    yield from _imports(tree.body)
+    """The names that a script uses, and neither defines nor is given, by line."""
     used: set[str] = set()
-    defined = set(variables)
+    defined = {*variables, *FUNCTIONS, *dir(builtins)}
     tables = [symtable.symtable(code, "script", "exec")]
     top = tables[0]
     while tables:
@@ -49,33 +54,21 @@ def needs(
                 defined.add(symbol.get_name())
             elif symbol.is_referenced():
                 used.add(symbol.get_name())
-    lines: dict[str, int] = {}
     for node in ast.walk(tree):
         if isinstance(node, ast.Name) and node.id in used - defined:
-            lines[node.id] = min(node.lineno, lines.get(node.id, node.lineno))
-    yield from ((line, name) for name, line in lines.items())
-
-
-def _imports(body: list[ast.stmt]) -> Iterator[tuple[int, str]]:
-    """Each import as a statement of its own, without those that may fail."""
-    for node in body:
-        if isinstance(node, ast.Try | ast.TryStar) and node.handlers:
-            continue
-        for alias in getattr(node, "names", ()):
-            if isinstance(node, ast.Import):
-                yield node.lineno, ast.unparse(ast.Import([alias]))
-            elif isinstance(node, ast.ImportFrom):
-                single = ast.ImportFrom(node.module, [alias], node.level)
-                yield node.lineno, ast.unparse(single)
-        for field in ("body", "orelse", "finalbody"):
-            yield from _imports(getattr(node, field, None) or [])
+            yield node.lineno, f"name {node.id!r} is not defined"
 
 
 def refusals(tree: ast.Module) -> Iterator[tuple[int, str]]:
     """What the sandbox will refuse when the script gets there, by line."""
     nodes = list(ast.walk(tree))
-    modules = {a.name for n in nodes if isinstance(n, ast.Import) for a in n.names}
-    modules |= {n.module or "" for n in nodes if isinstance(n, ast.ImportFrom)}
+    imports = [*_imports(nodes)]
+    modules = {name for _, name in imports}
+    yield from (
+        (line, f"there is no module {name!r}: {_WAY_OUT}")
+        for line, name in imports
+        if name.partition(".")[0] in _OUTSIDE
+    )
     for node in nodes:
         if isinstance(node, ast.ImportFrom) and node.module == "os":
             for alias in node.names:
@@ -91,6 +84,19 @@ def refusals(tree: ast.Module) -> Iterator[tuple[int, str]]:
         elif isinstance(node, ast.Call) and _dotted(node.func) == "open":
             yield node.lineno, f"open() opens no file: {_WAY_OUT}"
     yield from _no_result(tree)
+
+
+def _imports(nodes: list[ast.AST]) -> Iterator[tuple[int, str]]:
+    """The modules that it imports, but for those in a `try`, which may fail."""
+    tries = (n for n in nodes if isinstance(n, ast.Try | ast.TryStar) and n.handlers)
+    caught = {inner for each in tries for inner in ast.walk(each)}
+    for node in nodes:
+        if node in caught:
+            continue
+        if isinstance(node, ast.Import):
+            yield from ((node.lineno, each.name) for each in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            yield node.lineno, node.module or ""
 
 
 def _dotted(node: ast.expr) -> str:
