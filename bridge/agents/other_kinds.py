@@ -1,7 +1,7 @@
-"""Files of other kinds, told by what they hold: rules, and variables alone. Pure.
+"""Rules in a file that should be an agent or a workflow. Pure.
 
-Public collections keep rules beside agents and workflows, in the same folders. Each of
-them is told once what it is, instead of a complaint about every field.
+Public collections keep rules beside agents and workflows, in the same folders. One
+problem says what such a file is, instead of one for every field.
 """
 
 from __future__ import annotations
@@ -18,6 +18,10 @@ _HAS_MORE = frozenset({
 _EVENTS = (
     "on_session_start", "on_user_prompt", "on_before_tool", "on_after_tool",
     "on_subagent_stop", "on_stop",
+)  # fmt: skip
+# Of rules in other programs' forms.
+_FOREIGN = (
+    "rules", "rule_definitions", "triggers", "observers", "event", "effect", "effects",
 )  # fmt: skip
 _WHERE = "~/.hostbridge/rules.yaml or .bridge/rules.yaml"
 _FORM = (
@@ -45,19 +49,7 @@ def other_kind(value: Any) -> OtherKind | None:
 
 
 def foreign_rules(value: Mapping[str, Any]) -> OtherKind | None:
-    """Rules or variables in a form that is not ours; None if the file has none."""
-    if value.get("type") == "rule" or {"event", "effect"} <= value.keys():
-        return OtherKind("type" if "type" in value else "event", "a rule", _FORM)
-    for field in ("rules", "rule_definitions"):
-        if field in value:
-            return OtherKind(field, "a file of rules in another form", _FORM)
-    for field in ("triggers", "observers"):
-        if field in value:
-            return OtherKind(field, "a lifecycle: rules in another form", _FORM)
-    if {"variable", "value"} <= value.keys():
-        way = f"write {value['variable']} under `variables` in {_WHERE}"
-        return OtherKind("variable", "a variable alone", way)
-    if "variables" in value and value.keys() <= {"variables", "tags", "description"}:
-        way = f"put `variables` into {_WHERE}"
-        return OtherKind("variables", "a file of variables", way)
-    return None
+    """Rules in a form that is not ours; None if the file has none."""
+    what = "a file of rules in another form"
+    found = (OtherKind(each, what, _FORM) for each in _FOREIGN if each in value)
+    return next(found, None)

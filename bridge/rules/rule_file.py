@@ -130,10 +130,9 @@ def _is_foreign(tree: Tree) -> bool:
     if not isinstance(tree.value, dict) or tree.value.keys() & set(RULE_EVENTS):
         return False
     other = foreign_rules(tree.value)
-    if other is None or other.field == "variables":
-        return False
-    tree.error((other.field,), f"this is {other.what}: {other.way}")
-    return True
+    if other is not None:
+        tree.error((other.field,), f"this is {other.what}: {other.way}")
+    return other is not None
 
 
 def read_rules(
