@@ -81,11 +81,10 @@ def check_agent(name: str, registry: Registry, route: str = "host") -> None:
 def nearest(name: str, known: Iterable[str], *, what: str = "agents") -> str:
     """Similar names; if there are none, all names."""
     # Late, as hooks import this module.
-    from difflib import get_close_matches
+    from bridge.hints import close
 
     names = sorted(known)
-    near = get_close_matches(name, names, n=3, cutoff=0.5)
-    if near:
+    if near := close(name, names, most=3):
         return f"did you mean {' or '.join(near)}?"
     rest = len(names) - MAX_NAMED
     more = f" and {rest} more (hostbridge agents list)" if rest > 0 else ""

@@ -27,11 +27,12 @@ from typing import Any
 from bridge.agents import fields
 from bridge.agents.agent_names import CLIENT_LAYERS, Layer, is_name
 from bridge.agents.definition import MAX_TURNS, Definition, Source
-from bridge.agents.diagnostic import Place, describe, did_you_mean
+from bridge.agents.diagnostic import Place, describe
 from bridge.agents.files import Reader
 from bridge.agents.frontmatter import read_fields, split
 from bridge.agents.skipped_files import faults
 from bridge.agents.yaml_source import Tree
+from bridge.hints import did_you_mean
 from bridge.policy import tool_names
 from bridge.protocol.names import MODEL_NAMES, is_model
 

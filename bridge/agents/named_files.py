@@ -15,10 +15,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bridge.agents.agent_names import LAYERS, OwnLayer
-from bridge.agents.diagnostic import did_you_mean
 from bridge.agents.files import Unreadable, place_in, read_bytes
 from bridge.agents.trust import Trust
 from bridge.errors import NotTrusted
+from bridge.hints import did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -12,10 +12,10 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from bridge.agents.diagnostic import did_you_mean
 from bridge.agents.syntax_node import NODE_NAMES, node_scope
 from bridge.agents.templates import TemplateFailed, keys_in, names_in, render
 from bridge.errors import InvalidRequest
+from bridge.hints import did_you_mean
 from bridge.protocol.request import Request
 from bridge.protocol.wording import fenced
 

@@ -6,7 +6,8 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from bridge.agents import templates
-from bridge.agents.diagnostic import Place, describe, did_you_mean
+from bridge.agents.diagnostic import Place, describe
+from bridge.hints import did_you_mean
 from bridge.policy import tool_names
 from bridge.policy.condition_compiler import (
     EVENT_NAMES,

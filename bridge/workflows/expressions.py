@@ -13,7 +13,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from bridge.agents import templates
-from bridge.agents.diagnostic import Place, describe, did_you_mean
+from bridge.agents.diagnostic import Place, describe
+from bridge.hints import did_you_mean
 from bridge.policy.condition_compiler import EVENT_NAMES, compile_condition
 from bridge.policy.condition_problem import InvalidCondition
 from bridge.policy.condition_text import compile_text, compile_value

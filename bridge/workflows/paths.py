@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from typing import TYPE_CHECKING, Any
 
-from bridge.agents.diagnostic import Place, did_you_mean
+from bridge.agents.diagnostic import Place
+from bridge.hints import did_you_mean
 
 if TYPE_CHECKING:
     from bridge.agents.yaml_source import Tree

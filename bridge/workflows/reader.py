@@ -21,11 +21,12 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from bridge.agents.diagnostic import Diagnostic, Place, describe, did_you_mean
+from bridge.agents.diagnostic import Diagnostic, Place, describe
 from bridge.agents.foreign_fields import OF_AN_AGENT
 from bridge.agents.other_kinds import other_kind
 from bridge.agents.validate import check
 from bridge.agents.yaml_source import Tree, read_tree
+from bridge.hints import did_you_mean
 from bridge.pipelines.problems import InvalidWorkflow
 from bridge.policy.step_workflow import VERSION
 from bridge.store.location import with_tilde

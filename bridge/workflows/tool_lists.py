@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from bridge.agents.diagnostic import Place, describe, did_you_mean
+from bridge.agents.diagnostic import Place, describe
+from bridge.hints import did_you_mean
 from bridge.policy import tool_names
 from bridge.policy.step_workflow import OWN_SERVER
 from bridge.workflows.own_tools import STARTERS, near_tool, own_tools
