@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from bridge.agents import templates
 from bridge.agents.diagnostic import Place, describe
 from bridge.agents.files import MODELS_FOLDER, Reader, Unreadable, model_places
-from bridge.agents.syntax_node import NODE_NAMES
+from bridge.agents.prompt import NODE_NAMES
 from bridge.hints import did_you_mean
 from bridge.policy import tool_names
 from bridge.policy.permissions import Rule, parse_rule

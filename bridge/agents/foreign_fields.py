@@ -1,4 +1,4 @@
-"""Fields of other programs' agents: what they mean here.
+"""What other programs' files mean here: fields of agents, and rules in their place.
 
 What an agent is told, and what it must not do, is read. What only describes, or asks
 for what every agent has here, is ignored with a warning. Anything else that would
@@ -7,14 +7,14 @@ change an agent stays, and is an unknown field: nothing that binds it is dropped
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from bridge.agents.diagnostic import describe
 from bridge.policy.tool_names import OURS, OWN_SERVER, WITHIN, is_own_server
 from bridge.protocol.names import INHERIT, is_model
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from bridge.agents.diagnostic import Place
     from bridge.agents.yaml_source import Tree
@@ -34,6 +34,25 @@ OF_AN_AGENT = frozenset({
     "instructions", "role", "goal", "personality", "provider", "model", "workflows",
     "isolation", "base_branch", "surfaces", "step_variables", "blocked_mcp_tools",
 })  # fmt: skip
+
+
+# A file that has one of these is a workflow, a pipeline or an agent, with rules in it.
+_HAS_MORE = frozenset({
+    "steps", "prompt", "instructions", "workflows", "model", "provider", "inputs",
+})  # fmt: skip
+_EVENTS = (
+    "on_session_start", "on_user_prompt", "on_before_tool", "on_after_tool",
+    "on_subagent_stop", "on_stop",
+)  # fmt: skip
+# Of rules in other programs' forms.
+_FOREIGN = (
+    "rules", "rule_definitions", "triggers", "observers", "event", "effect", "effects",
+)  # fmt: skip
+_WHERE = "~/.hostbridge/rules.yaml or .bridge/rules.yaml"
+_FORM = (
+    f"write each rule under its event, as on_before_tool, into {_WHERE}; "
+    "`hostbridge rules new` writes one to begin with"
+)
 
 
 def _has(*wanted: str) -> Callable[[Any], bool]:
@@ -152,3 +171,28 @@ def _read_blocked(tree: Tree, value: Json) -> None:
     blocked = value.get("blocked_tools") or []
     if isinstance(blocked, list):
         value["blocked_tools"] = [*blocked, *found]
+
+
+class OtherKind(NamedTuple):
+    """What a file is instead, the field that shows it, and what to do with it."""
+
+    field: str
+    what: str
+    way: str
+
+
+def other_kind(value: Any) -> OtherKind | None:
+    """What a file is that is neither a workflow nor an agent; None if it may be one."""
+    if not isinstance(value, dict) or value.keys() & _HAS_MORE:
+        return None
+    for field in _EVENTS:
+        if field in value:
+            return OtherKind(field, "a rules file", f"it belongs in {_WHERE}")
+    return foreign_rules(value)
+
+
+def foreign_rules(value: Mapping[str, Any]) -> OtherKind | None:
+    """Rules in a form that is not ours; None if the file has none."""
+    what = "a file of rules in another form"
+    found = (OtherKind(each, what, _FORM) for each in _FOREIGN if each in value)
+    return next(found, None)

@@ -40,8 +40,8 @@ from bridge.agents.agent_names import Layer
 from bridge.agents.diagnostic import Diagnostic, Place
 from bridge.agents.files import Reader, Unreadable, read_bytes
 from bridge.agents.lint import lint_script_grants
+from bridge.agents.prompt import NODE_NAMES, CSTNode, node_scope
 from bridge.agents.scripts import check_scripts
-from bridge.agents.syntax_node import NODE_NAMES, CSTNode, node_scope
 from bridge.agents.templates import render
 from bridge.agents.validate import check
 from bridge.agents.yaml_source import Tree, read_tree

@@ -21,7 +21,7 @@ from pydantic import Field
 
 from bridge.agents.definition import StrictModel
 from bridge.agents.diagnostic import Diagnostic, Place, format_place
-from bridge.agents.other_kinds import foreign_rules
+from bridge.agents.foreign_fields import foreign_rules
 from bridge.agents.validate import check
 from bridge.agents.yaml_source import Tree, read_tree
 from bridge.hints import did_you_mean

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from bridge.agents.own_steps import OTHERS_NAME, fields_of
+from bridge.agents.load import OTHERS_NAME, fields_of
 from bridge.agents.registry import Registry
 from bridge.agents.yaml_source import read_tree
 from bridge.errors import InvalidRequest

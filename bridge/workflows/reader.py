@@ -22,8 +22,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bridge.agents.diagnostic import Diagnostic, Place, describe
-from bridge.agents.foreign_fields import OF_AN_AGENT
-from bridge.agents.other_kinds import other_kind
+from bridge.agents.foreign_fields import OF_AN_AGENT, other_kind
 from bridge.agents.validate import check
 from bridge.agents.yaml_source import Tree, read_tree
 from bridge.hints import did_you_mean
