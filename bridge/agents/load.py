@@ -23,9 +23,6 @@ if TYPE_CHECKING:
 # Fields of a step that acts by itself, which those of a step workflow do not.
 # By these an agent with steps of its own is told from a workflow in the wrong folder.
 _OURS = {"prompt", "tools", "blocked_tools", "routes", "max_turns", "output_schema"}
-_ACTIONS = {"id", "agent", "exec", "tool", "mcp", "wait", "approval", "pipeline"}
-
-
 # What other programs call an agent's `variables`.
 OTHERS_NAME = "step_variables"
 FIELDS = ("variables", "owners", "steps", "exit_condition", "on_premature_stop")
@@ -163,18 +160,15 @@ def _check_kind(tree: Tree) -> bool:
         return True
     from bridge.agents.foreign_fields import OF_AN_AGENT, other_kind
 
-    steps = value.get("steps")
     if other := other_kind(value):
         message = f"this is {other.what}, not an agent: {other.way}"
         tree.error((other.field,), message)
         return False
     is_agent = value.keys() & (OF_AN_AGENT | _OURS)
-    if isinstance(steps, (list, dict)) and not is_agent:
-        acts = [s for s in steps if isinstance(s, dict) and _ACTIONS & s.keys()]
-        is_pipeline = value.get("type") == "pipeline" or acts
-        field, kind = "steps", "a pipeline" if is_pipeline else "a workflow"
+    if isinstance(value.get("steps"), (list, dict)) and not is_agent:
         place = "~/.hostbridge/workflows or .bridge/workflows"
-        tree.error((field,), f"this is {kind}, not an agent: it belongs in {place}")
+        message = f"this is a workflow, not an agent: it belongs in {place}"
+        tree.error(("steps",), message)
         return False
     return True
 

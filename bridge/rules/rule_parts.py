@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from bridge.agents import templates
 from bridge.agents.diagnostic import Place, describe
+from bridge.agents.fields import template_names
 from bridge.hints import did_you_mean
 from bridge.policy import tool_names
 from bridge.policy.condition_compiler import (
@@ -209,11 +210,8 @@ class RuleReader:
         if effect == "inject_context" and self.event not in _TAKES_CONTEXT:
             message = f"in {self.event} this would make it go on: write block"
             self.error(effect, message)
-        try:
-            names = templates.names_in(text)
-        except templates.TemplateFailed as exc:
-            at = (*self.place, effect, *more)
-            self.tree.error_on_line(at, exc.line or 1, f"not a template: {exc}")
+        names = template_names(self.tree, (*self.place, effect, *more), text)
+        if names is None:
             return text
         for name in sorted(names - self.known):
             hint = did_you_mean(name, self.known)

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from bridge.agents import templates
 from bridge.agents.diagnostic import Place, describe
+from bridge.agents.fields import template_names
 from bridge.hints import did_you_mean
 from bridge.policy.condition_compiler import EVENT_NAMES, compile_condition
 from bridge.policy.condition_problem import InvalidCondition
@@ -92,10 +93,8 @@ class Expressions:
         if not isinstance(text, str) or not text.strip():
             self.tree.error(place, f"expected a text, got {describe(text)}")
             return ""
-        try:
-            names = templates.names_in(text)
-        except templates.TemplateFailed as exc:
-            self.tree.error_on_line(place, exc.line or 1, f"not a template: {exc}")
+        names = template_names(self.tree, place, text)
+        if names is None:
             return text
         self._use(names, place)
         for name in sorted(names - self.known):
