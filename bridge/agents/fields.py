@@ -82,7 +82,7 @@ def check_tools(tree: Tree, place: Place, names: Iterable[str]) -> None:
 
 def check_tool(tree: Tree, place: Place, name: str) -> None:
     """Complain of an unknown tool, which a session may have all the same."""
-    # LS was a tool of earlier clients: it is no misspelt LSP.
+    # LS was a tool of earlier clients: it is not a misspelt LSP.
     if name != "LS" and (hint := did_you_mean(name, tool_names.KNOWN)):
         tree.error(place, f"there is no tool {name!r}{hint}")
     else:

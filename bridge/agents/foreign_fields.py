@@ -1,8 +1,8 @@
 """What other programs' files mean here: fields of agents, and rules in their place.
 
-What an agent is told, and what it must not do, is read. What only describes, or asks
-for what every agent has here, is ignored with a warning. Anything else that would
-change an agent stays, and is an unknown field: nothing that binds it is dropped.
+The instructions of an agent and its blocked tools are read. Fields that only describe
+it, or ask for what every agent has here, are ignored with a warning. All others stay
+and are unknown fields, so nothing that binds an agent is dropped.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     Json = dict[str, Any]
 
-# What an agent is told before its task, in this order, each under its title.
+# The instructions before its task, in this order, each under its title.
 PERSONA = ("role", "goal", "personality", "instructions")
 # Providers of other programs. Any other unknown name may be a misspelt one of ours.
 _PROVIDERS = (
@@ -29,7 +29,7 @@ _PROVIDERS = (
     "qwen", "windsurf",
 )  # fmt: skip
 _MODELS = ("gpt", "o1", "o3", "o4", "codex", "gemini", "grok", "qwen", "deepseek")
-# By these an agent with steps is told from a workflow.
+# A file with steps and one of these is an agent, not a workflow.
 OF_AN_AGENT = frozenset({
     "instructions", "role", "goal", "personality", "provider", "model", "workflows",
     "isolation", "base_branch", "surfaces", "step_variables", "blocked_mcp_tools",
@@ -101,7 +101,7 @@ _SELECTORS = ("rule_selectors", "skill_selectors")
 def read_foreign(tree: Tree) -> str | None:
     """Take foreign fields out of the tree's value, and warn of those without effect.
 
-    Returns what the agent is told first; None for nothing.
+    Returns its first instructions; None if it has none.
     """
     value = tree.value
     if not isinstance(value, dict):
@@ -130,7 +130,7 @@ def _ignore(
 
 
 def _persona(tree: Tree, value: Json) -> str | None:
-    """The text of the fields that tell an agent who it is: no template."""
+    """The text of the fields that describe its role; it is not a template."""
     parts = []
     for name in PERSONA:
         given = value.pop(name, None)

@@ -184,7 +184,7 @@ class Agents(NamedTuple):
         try:
             return replace(loaded, definition=self.with_base(definition, "claude"))
         except NotTrusted:
-            # It is the project's, and shown itself to whoever is asked to trust it.
+            # It belongs to the project, and `hostbridge trust` shows it by itself.
             return loaded
         except BridgeError as error:
             from bridge.agents.diagnostic import Diagnostic
@@ -199,9 +199,11 @@ class Agents(NamedTuple):
 def on_base(
     own: Definition, base: Definition | None, routes: tuple[RouteName, ...] | None
 ) -> Definition:
-    """The definition that runs.
+    """The definition that runs: with more words than its base, never with more rights.
 
-    `base` is None where only the client has it, which then may take only `routes`.
+    It may do what the base may do, without what its own definition takes away. `base`
+    is None where only the client has it (its own agents, a plugin's, in a session those
+    of `.claude/agents`), which runs it there, and may take only `routes`.
     """
     if base is None:
         carrier = None if own.base == GENERAL else own.base

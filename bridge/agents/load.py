@@ -20,8 +20,7 @@ if TYPE_CHECKING:
     from bridge.agents.diagnostic import Diagnostic, Place
     from bridge.agents.yaml_source import Tree
 
-# Fields of a step that acts by itself, which those of a step workflow do not.
-# By these an agent with steps of its own is told from a workflow in the wrong folder.
+# A file with steps and one of these is an agent, not a workflow in the wrong folder.
 _OURS = {"prompt", "tools", "blocked_tools", "routes", "max_turns", "output_schema"}
 # What other programs call an agent's `variables`.
 OTHERS_NAME = "step_variables"

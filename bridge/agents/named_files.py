@@ -123,7 +123,7 @@ class NamedFiles:
         )
 
     def _files_in(self, folder: Path) -> Iterator[Path]:
-        """By name; what is not a plain file is there to be refused."""
+        """The files, by name; also what is not a plain file, which is refused later."""
         if not folder.is_dir():
             return
         for file in sorted(folder.iterdir()):

@@ -1,6 +1,7 @@
 """Check that the `.pym` scripts of a definition can run; none of them does.
 
-The sandbox parses each script; what it will refuse at a run is found in the source.
+The sandbox (pydantic-monty, and the program that it starts) parses each script; what it
+will refuse when the script runs is found in the source.
 
 Source: pydantic-monty, `MontySession.feed_start`, `Monty{Syntax,Runtime}Error`.
 """

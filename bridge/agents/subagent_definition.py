@@ -52,7 +52,7 @@ from bridge.protocol.type_checks import check as check_arguments
 
 
 class InitialContext(definition.StrictModel):
-    """What a subagent is told at the start; `node_context` is a template."""
+    """The first words to a subagent; `node_context` is a template."""
 
     system_prompt: str
     node_context: str
@@ -106,7 +106,7 @@ def load_subagent_definition(
 
     Raises:
         BadDefinition: it cannot be used (bad_definition); lists every problem.
-        InvalidRequest: an argument is no path.
+        InvalidRequest: an argument is not a path.
     """
     check_arguments(path=path, agents_dir=agents_dir)
     path = Path(path)

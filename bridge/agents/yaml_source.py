@@ -62,8 +62,8 @@ class Tree:
     """The content of a file: plain values, their lines, and the problems found.
 
     `lines` and `columns` say where each value, or its key, begins, and count from 1;
-    `scalars` has the node of each value that is no mapping or list. `value` is None if
-    the file could not be read. If `source` is kept, problems also have columns.
+    `scalars` has the node of each value that is neither a mapping nor a list. `value`
+    is None if the file could not be read. With `source`, problems also have columns.
     """
 
     file: Path

@@ -134,7 +134,7 @@ class Flows(NamedFiles):
     def changed(self, seen: RunView) -> list[Path]:
         """The files of a run's flow, and of those it calls, that are not as they were.
 
-        The run goes on with what it began with.
+        The run continues with what it began with.
         """
         source, flows = seen.run["source"], seen.details["flows"]
         folders = [*([Path(source).parent] if source else []), *self.folders.values()]
@@ -170,7 +170,7 @@ def _text_inside(project: Path, file: Path) -> str:
     """The text of a file that a model has named, which what is wrong in it would show.
 
     Raises:
-        InvalidRequest: it is no flow of the project's, or not in it, or there is none.
+        InvalidRequest: the file is missing, or is not a flow inside the project.
     """
     from bridge.agent_loop.workspace import Project, Refused
 
