@@ -25,7 +25,7 @@ from contextlib import ExitStack
 from typing import Any, Self
 
 from bridge.agent_loop.tool import ToolResult
-from bridge.agents.sandbox import open_sandbox
+from bridge.agents.scripts import open_sandbox
 
 MAX_SECONDS = 10.0
 MAX_MEMORY_BYTES = 128 * 1024 * 1024

@@ -17,7 +17,7 @@ from bridge.agent_loop.file_tools import FileReader, reading_tools
 from bridge.agent_loop.script_tools import Sandbox
 from bridge.agent_loop.tool import Tool, ToolResult, clipped, object_schema
 from bridge.agent_loop.workspace import Project
-from bridge.agents.syntax_node import NODE_NAMES, node_scope
+from bridge.agents.prompt import NODE_NAMES, node_scope
 from bridge.policy.command_grants import Grants, NotGranted
 from bridge.policy.tool_lists import permits
 from bridge.policy.tool_names import HOST_NAMES, SUBMIT, on_host

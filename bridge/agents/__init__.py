@@ -1,1 +1,1 @@
-"""Agent definitions: what an agent is told, may do and must answer."""
+"""Agent definitions: its instructions, its rights, the form of its answer."""

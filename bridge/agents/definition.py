@@ -184,7 +184,7 @@ class AgentFields(StrictModel):
         reuse: for how long an agent of it that has answered in a session is given the
             next question of the same kind, with all that it knows by then; None for
             not at all.
-        allow_questions: whether it may end with a question to whoever asks.
+        allow_questions: whether it may end with a question to its caller.
     """
 
     name: str

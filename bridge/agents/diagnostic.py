@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
+from bridge.hints import did_you_mean
 from bridge.protocol.wording import shortened
 
 if TYPE_CHECKING:
@@ -60,14 +61,6 @@ def format_place(place: Place) -> str:
     """Write a place: keys with dots, positions in brackets."""
     text = "".join(f"[{p}]" if isinstance(p, int) else f".{p}" for p in place)
     return text.removeprefix(".")
-
-
-def did_you_mean(word: str, known: Iterable[str], cutoff: float = 0.6) -> str:
-    """`; did you mean …?` if a known word is similar, else nothing."""
-    from difflib import get_close_matches
-
-    found = get_close_matches(word, sorted(known), n=2, cutoff=cutoff)
-    return f"; did you mean {' or '.join(map(repr, found))}?" if found else ""
 
 
 def did_you_mean_tool(name: str, known: Iterable[str]) -> str:

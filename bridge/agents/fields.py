@@ -11,9 +11,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bridge.agents import templates
-from bridge.agents.diagnostic import Place, describe, did_you_mean
+from bridge.agents.diagnostic import Place, describe
 from bridge.agents.files import MODELS_FOLDER, Reader, Unreadable, model_places
-from bridge.agents.syntax_node import NODE_NAMES
+from bridge.agents.prompt import NODE_NAMES
+from bridge.hints import did_you_mean
 from bridge.policy import tool_names
 from bridge.policy.permissions import Rule, parse_rule
 from bridge.policy.variable_record import misnamed
@@ -26,20 +27,21 @@ if TYPE_CHECKING:
 RESERVED = NODE_NAMES | {"task", "arguments"}
 
 
+def template_names(tree: Tree, place: Place, template: str) -> frozenset[str] | None:
+    """The names in a template; None, with its problem in the tree, if it is not one."""
+    try:
+        return templates.names_in(template)
+    except templates.TemplateFailed as exc:
+        tree.error_on_line(place, exc.line or 1, f"not a template: {exc}")
+        return None
+
+
 def check_template(
     tree: Tree, place: Place, template: str, known: Iterable[str]
 ) -> frozenset[str] | None:
-    """Check a template, and warn of names that have no value by default.
-
-    Returns the names in it; None if it is not a template.
-    """
-    try:
-        names = templates.names_in(template)
-    except templates.TemplateFailed as exc:
-        line = tree.text_lines.get(place, tree.line_of(place)) + (exc.line or 1) - 1
-        tree.error(place, f"not a template: {exc}", line=line)
-        return None
-    for name in sorted(names - set(known)):
+    """The same, with a warning of each name that has no value by default."""
+    names = template_names(tree, place, template)
+    for name in sorted((names or frozenset()) - set(known)):
         tree.warn(
             place,
             f"{name!r} has no default: the call fails unless it sets it"
@@ -67,7 +69,6 @@ def check_tools(tree: Tree, place: Place, names: Iterable[str]) -> None:
     for position, name in enumerate(names):
         if tool_names.is_known(name):
             continue
-        hint = did_you_mean(name, tool_names.KNOWN)
         here = (*place, position) if (*place, position) in tree.lines else place
         tool, bracket, _ = name.partition("(")
         if bracket:
@@ -75,10 +76,17 @@ def check_tools(tree: Tree, place: Place, names: Iterable[str]) -> None:
             if place == ("tools",) and tool.strip() != "Agent":
                 cure = "; rules belong in `allow`"
             tree.error(here, f"{name!r}: name the whole tool, {tool.strip()}{cure}")
-        elif hint:
-            tree.error(here, f"there is no tool {name!r}{hint}")
         else:
-            tree.warn(here, f"unknown tool {name!r}")
+            check_tool(tree, here, name)
+
+
+def check_tool(tree: Tree, place: Place, name: str) -> None:
+    """Complain of an unknown tool, which a session may have all the same."""
+    # LS was a tool of earlier clients: it is not a misspelt LSP.
+    if name != "LS" and (hint := did_you_mean(name, tool_names.KNOWN)):
+        tree.error(place, f"there is no tool {name!r}{hint}")
+    else:
+        tree.warn(place, f"unknown tool {name!r}")
 
 
 def check_rules(tree: Tree, place: Place, rules: Iterable[str]) -> None:

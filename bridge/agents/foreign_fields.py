@@ -1,115 +1,136 @@
-"""Fields of other programs' agents: what each is here, or why it cannot be read.
+"""What other programs' files mean here: fields of agents, and rules in their place.
 
-What only describes, or picks among what there is one of here, is a warning. One that
-would change what an agent is or may do is read where we have the same, and refused with
-the way out where we have not. None of them is told a second time.
+The instructions of an agent and its blocked tools are read. Fields that only describe
+it, or ask for what every agent has here, are ignored with a warning. All others stay
+and are unknown fields, so nothing that binds an agent is dropped.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from bridge.agents.diagnostic import describe
 from bridge.policy.tool_names import OURS, OWN_SERVER, WITHIN, is_own_server
-from bridge.protocol.names import CLIENT_MODELS, INHERIT, is_model
+from bridge.protocol.names import INHERIT, is_model
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
     from bridge.agents.diagnostic import Place
     from bridge.agents.yaml_source import Tree
 
     Json = dict[str, Any]
 
-# What an agent is told before its task, in this order, each under its title.
+# The instructions before its task, in this order, each under its title.
 PERSONA = ("role", "goal", "personality", "instructions")
-_REFUSED = {
-    "allowed_mcp_tools": "write each into `tools`, as mcp__SERVER__TOOL",
-    "rule_definitions": "rules are in rules.yaml; what is never allowed is in "
-    "`blocked_tools`",
-    "sources": "`routes` says where an agent runs; leave this out",
-    "surfaces": "`routes` says where an agent runs; leave this out",
-    "isolation": "a pipeline's step says `worktree`; leave this out",
-    "base_branch": "a pipeline's worktree has a `base`; leave this out",
-    "sandbox": "what an agent may do is in `tools`, `blocked_tools` and `allow`",
-    "extends": "nothing is inherited: copy the other agent's fields",
-    "skills": "an agent loads none by itself: say in `prompt` what it should read",
-    "skill_profile": "an agent loads none by itself: say in `prompt` what to read",
-    "audience": "`routes` says where an agent runs; leave this out",
-}
-_NO_USE = (
-    "version", "terminal", "tags", "deprecated", "deprecated_reason",
-    "reasoning_effort",
-)  # fmt: skip
-# Values that ask for what every agent has here: it is asked, by a session of Claude
-# Code too, and works in its caller's folder.
-_USUAL = {
-    "isolation": ("none", INHERIT),
-    "sources": ("claude",),
-    "surfaces": ("spawn",),
-}
 # Providers of other programs. Any other unknown name may be a misspelt one of ours.
-_PROVIDERS = frozenset({
+_PROVIDERS = (
     INHERIT, "codex", "cursor", "copilot", "droid", "gemini", "grok", "openai",
     "qwen", "windsurf",
-})  # fmt: skip
+)  # fmt: skip
 _MODELS = ("gpt", "o1", "o3", "o4", "codex", "gemini", "grok", "qwen", "deepseek")
-# What stands under `workflows` elsewhere, and is not a workflow.
-_NO_WORKFLOW = {
-    "rules": "the rules that bind an agent are in its `lifecycle_workflow`",
-    "skill_selectors": "say in `prompt` what the agent should read",
-    "variables": "write them into `default_variables`",
-}
-_SELECTORS = "rule_selectors"
-_ALL_BIND = (
-    "rules have no tags here: all of rules.yaml bind it; what others block goes there"
-)
-# By these an agent with steps is told from a workflow.
+# A file with steps and one of these is an agent, not a workflow.
 OF_AN_AGENT = frozenset({
     "instructions", "role", "goal", "personality", "provider", "model", "workflows",
     "isolation", "base_branch", "surfaces", "step_variables", "blocked_mcp_tools",
 })  # fmt: skip
 
 
-def read_foreign(tree: Tree) -> str | None:
-    """Take foreign fields out of the tree's value, and say of each what it is here.
+# A file that has one of these is a workflow, a pipeline or an agent, with rules in it.
+_HAS_MORE = frozenset({
+    "steps", "prompt", "instructions", "workflows", "model", "provider", "inputs",
+})  # fmt: skip
+_EVENTS = (
+    "on_session_start", "on_user_prompt", "on_before_tool", "on_after_tool",
+    "on_subagent_stop", "on_stop",
+)  # fmt: skip
+# Of rules in other programs' forms.
+_FOREIGN = (
+    "rules", "rule_definitions", "triggers", "observers", "event", "effect", "effects",
+)  # fmt: skip
+_WHERE = "~/.hostbridge/rules.yaml or .bridge/rules.yaml"
+_FORM = (
+    f"write each rule under its event, as on_before_tool, into {_WHERE}; "
+    "`hostbridge rules new` writes one to begin with"
+)
 
-    Returns what the agent is told first; None for nothing.
+
+def _has(*wanted: str) -> Callable[[Any], bool]:
+    """Whether a value is one of these, or a list with one of them."""
+    return lambda given: any(
+        each in wanted for each in (given if isinstance(given, list) else [given])
+    )
+
+
+def _always(_given: Any) -> bool:
+    return True
+
+
+def _is_no_limit(given: Any) -> bool:
+    return type(given) in (int, float) and given == 0
+
+
+def _is_anothers_model(given: Any) -> bool:
+    return isinstance(given, str) and given.startswith(_MODELS) and not is_model(given)
+
+
+# Fields that are ignored, where they have such a value.
+_IGNORED: dict[str, Callable[[Any], bool]] = {
+    "version": _always,
+    "terminal": _always,
+    "tags": _always,
+    "deprecated": _always,
+    "deprecated_reason": _always,
+    "reasoning_effort": _always,
+    # The branch of a worktree, of which an agent here has none.
+    "base_branch": _always,
+    "enabled": lambda given: given is True,
+    "isolation": _has("none", INHERIT),
+    "sources": _has("claude"),
+    "surfaces": _has("spawn"),
+    "provider": lambda given: isinstance(given, str) and given in _PROVIDERS,
+    "model": _is_anothers_model,
+    "priority": lambda given: type(given) is int,
+    "timeout": _is_no_limit,
+    "max_turns": _is_no_limit,
+}
+# What stands under `workflows` elsewhere, and is not a workflow.
+_SELECTORS = ("rule_selectors", "skill_selectors")
+
+
+def read_foreign(tree: Tree) -> str | None:
+    """Take foreign fields out of the tree's value, and warn of those without effect.
+
+    Returns its first instructions; None if it has none.
     """
     value = tree.value
     if not isinstance(value, dict):
         return None
-    is_moved = not _is_usual("isolation", value.get("isolation"))
-    for name in _REFUSED.keys() & value.keys():
-        # The branch would be that of a worktree, and there is none.
-        is_idle = name == "base_branch" and not is_moved
-        if is_idle or _is_usual(name, value[name]):
-            tree.warn((name,), "changes nothing: every agent here is so")
-        else:
-            tree.error((name,), f"an agent has no {name} here: {_REFUSED[name]}")
-    for name in _NO_USE:
-        if name in value:
-            tree.warn((name,), "means nothing here")
-    if value.get("enabled") is True:
-        tree.warn(("enabled",), "means nothing here: an agent that is there is on")
-    elif "enabled" in value:
-        way = "move the file elsewhere, or take this out to have it"
-        tree.error(("enabled",), f"an agent cannot be switched off here: {way}")
-    for name in (*_REFUSED, *_NO_USE, "enabled"):
-        value.pop(name, None)
-    _read_answerer(tree, value)
-    _read_limits(tree, value)
+    _ignore(tree, (), value, _IGNORED)
+    if isinstance(workflows := value.get("workflows"), dict):
+        _ignore(tree, ("workflows",), workflows, dict.fromkeys(_SELECTORS, _is_no_file))
+        for key in ("rules", "variables"):
+            if not workflows.get(key, True):
+                del workflows[key]
     _read_blocked(tree, value)
-    _refuse_workflows(tree, value.get("workflows"))
     return _persona(tree, value)
 
 
-def _is_usual(name: str, given: Any) -> bool:
-    usual = _USUAL.get(name, ())
-    named = given if isinstance(given, list) else [given]
-    return given is None or any(each in usual for each in named)
+def _is_no_file(given: Any) -> bool:
+    return not (isinstance(given, dict) and "file" in given)
+
+
+def _ignore(
+    tree: Tree, at: Place, value: Json, fields: dict[str, Callable[[Any], bool]]
+) -> None:
+    for name, is_ignored in fields.items():
+        if value.get(name) is not None and is_ignored(value[name]):
+            given = value.pop(name)
+            tree.warn((*at, name), f"{describe(given)} is not ours, ignored")
 
 
 def _persona(tree: Tree, value: Json) -> str | None:
-    """The text of the fields that tell an agent who it is: no template."""
+    """The text of the fields that describe its role; it is not a template."""
     parts = []
     for name in PERSONA:
         given = value.pop(name, None)
@@ -123,36 +144,6 @@ def _persona(tree: Tree, value: Json) -> str | None:
         else:
             parts.append(f"## {name.capitalize()}\n{given.strip()}")
     return "\n\n".join(parts) or None
-
-
-def _read_answerer(tree: Tree, value: Json) -> None:
-    """Who answers, and on which model: what we do not have is left to the route."""
-    provider, model = value.get("provider"), value.get("model")
-    if isinstance(provider, str) and provider in _PROVIDERS:
-        if provider != INHERIT:
-            what = "is no provider here: `routes` says who answers; by default all may"
-            tree.warn(("provider",), f"{provider!r} {what}")
-        del value["provider"]
-    if isinstance(model, str) and not is_model(model) and model.startswith(_MODELS):
-        what = "the model is that of the route which answers"
-        tree.warn(("model",), f"{model!r} is no model here: {what}; {_models()}")
-        del value["model"]
-    if type(value.get("priority")) is int:
-        what = "orders nothing here: `priority` is high, normal or low, of a request"
-        tree.warn(("priority",), what)
-        del value["priority"]
-
-
-def _read_limits(tree: Tree, value: Json) -> None:
-    """0 is how others write no limit; without a field the usual one counts."""
-    for name in ("timeout", "max_turns"):
-        if type(value.get(name)) in (int, float) and value[name] == 0:
-            tree.warn((name,), "0 is no limit here: the usual one counts")
-            del value[name]
-
-
-def _models() -> str:
-    return f"there are {', '.join(CLIENT_MODELS)}, GGUF files and openai:NAME"
 
 
 def _read_blocked(tree: Tree, value: Json) -> None:
@@ -182,25 +173,26 @@ def _read_blocked(tree: Tree, value: Json) -> None:
         value["blocked_tools"] = [*blocked, *found]
 
 
-def _refuse_workflows(tree: Tree, workflows: Any) -> None:
-    if not isinstance(workflows, dict):
-        return
-    if _SELECTORS in workflows and not _is_workflow(workflows[_SELECTORS]):
-        tree.warn(("workflows", _SELECTORS), _ALL_BIND)
-        del workflows[_SELECTORS]
-    for key, why in _NO_WORKFLOW.items():
-        given = workflows.get(key)
-        if key not in workflows or _is_workflow(given):
-            continue
-        if given and not _loads_none(key, given):
-            tree.error(("workflows", key), f"this is no workflow; {why}")
-        del workflows[key]
+class OtherKind(NamedTuple):
+    """What a file is instead, the field that shows it, and what to do with it."""
+
+    field: str
+    what: str
+    way: str
 
 
-def _loads_none(key: str, given: Any) -> bool:
-    is_selector = key == "skill_selectors" and isinstance(given, dict)
-    return is_selector and given.get("include") == []
+def other_kind(value: Any) -> OtherKind | None:
+    """What a file is that is neither a workflow nor an agent; None if it may be one."""
+    if not isinstance(value, dict) or value.keys() & _HAS_MORE:
+        return None
+    for field in _EVENTS:
+        if field in value:
+            return OtherKind(field, "a rules file", f"it belongs in {_WHERE}")
+    return foreign_rules(value)
 
 
-def _is_workflow(given: Any) -> bool:
-    return isinstance(given, dict) and "file" in given
+def foreign_rules(value: Mapping[str, Any]) -> OtherKind | None:
+    """Rules in a form that is not ours; None if the file has none."""
+    what = "a file of rules in another form"
+    found = (OtherKind(each, what, _FORM) for each in _FOREIGN if each in value)
+    return next(found, None)

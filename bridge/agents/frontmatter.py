@@ -20,7 +20,9 @@ from bridge.agents.yaml_source import Tree, read_tree
 # The fields end at the first line that begins with dashes, even indented ones. The rest
 # of that line belongs to the body.
 _FENCE = re.compile(r"---[ \t]*\r?\n(.*?)^[ \t]*---", re.S | re.M)
-_FIELD = re.compile(r"([A-Za-z_][A-Za-z0-9_.-]*)[ \t]*:(?:[ \t]|$)")
+_NAME, _COLON = r"[A-Za-z_][A-Za-z0-9_.-]*", r"[ \t]*:(?:[ \t]|$)"
+_FIELD = re.compile(f"({_NAME}){_COLON}", re.M)
+_BLOCKS = re.compile(f"^(?={_NAME}{_COLON})", re.M)
 # Nobody writes more, and each may be tried twice.
 MAX_FIELDS = 200
 # The line of the file on which the fields begin.
@@ -43,75 +45,55 @@ def split(text: str) -> tuple[str, str] | None:
 
 def read_fields(text: str, file: Path) -> Tree:
     """Read the fields; errors remain only if there are no fields at all."""
-    tree = read_tree(text, file, first_line=_FIRST_LINE, last_counts=True)
+    tree = _read(text, file)
+    if not isinstance(tree.value, dict):
+        tree = _repaired(text, file) or tree
     if isinstance(tree.value, dict):
-        return _tolerant(tree)
-    repaired, problems = _repaired(text, file)
-    if repaired is None:
-        return tree
-    again = read_tree(repaired, file, first_line=_FIRST_LINE, last_counts=True)
-    if not isinstance(again.value, dict):
-        return tree
-    again.problems += problems
-    return _tolerant(again)
-
-
-def _tolerant(tree: Tree) -> Tree:
-    """Turn errors into warnings: the client ignores them."""
-    tree.problems = [replace(problem, level="warning") for problem in tree.problems]
+        # The client ignores what is wrong in them.
+        tree.problems = [replace(each, level="warning") for each in tree.problems]
     return tree
 
 
-def _repaired(text: str, file: Path) -> tuple[str | None, list[Diagnostic]]:
-    """The same fields as YAML, line for line, and a warning for each repair."""
-    blocks = _blocks(text.splitlines())
-    if blocks is None:
-        return None, []
-    problems: list[Diagnostic] = []
-    lines: list[str] = []
-    for block in blocks:
-        at = _FIRST_LINE + len(lines)
-        fixed, problem = _fix(block)
+def _read(fields: str, file: Path) -> Tree:
+    # The line of dashes is above them.
+    return read_tree(f"\n{fields}", file, last_counts=True)
+
+
+def _repaired(text: str, file: Path) -> Tree | None:
+    """The same fields, each read by itself, with a problem for each repair."""
+    blocks = _BLOCKS.split("\n".join(text.splitlines()) + "\n")
+    if len(blocks) > MAX_FIELDS + 1:
+        return None
+    fixed = [_fixed(block) for block in blocks]
+    tree = _read("".join(part for part, _ in fixed), file)
+    if not isinstance(tree.value, dict):
+        return None
+    line = _FIRST_LINE
+    for block, (_, problem) in zip(blocks, fixed, strict=True):
         if problem:
-            field = _FIELD.match(block[0])
+            field = _FIELD.match(block)
             place = (field[1],) if field else ()
-            problems.append(Diagnostic(file, at, place, problem, "warning"))
-        lines += fixed
-    return "\n".join(lines) + "\n", problems
+            tree.problems.append(Diagnostic(file, line, place, problem))
+        line += block.count("\n")
+    return tree
 
 
-def _blocks(lines: list[str]) -> list[list[str]] | None:
-    """The lines of each field; None if there are too many fields."""
-    blocks: list[list[str]] = []
-    for line in lines:
-        if _FIELD.match(line) or not blocks:
-            blocks.append([])
-        blocks[-1].append(line)
-        if len(blocks) > MAX_FIELDS:
-            return None
-    return blocks
-
-
-def _fix(block: list[str]) -> tuple[list[str], str]:
+def _fixed(block: str) -> tuple[str, str]:
     """A field as YAML, with the same number of lines, and what was wrong."""
-    if _is_yaml(block):
+    if not block or _is_yaml(block):
         return block, ""
-    spaced = [line.replace("\t", "  ") for line in block]
-    if spaced != block and _is_yaml(spaced):
+    spaced = block.replace("\t", "  ")
+    if _is_yaml(spaced):
         return spaced, "YAML does not allow tabs as indentation; read as spaces"
-    field = _FIELD.match(block[0])
+    field = _FIELD.match(block)
+    below = "\n" * block.count("\n")
     if field is None:
-        return [""] * len(block), "not a field; ignored"
-    words = "\n".join([block[0][field.end() :], *block[1:]]).strip()
-    quoted = f"{field[1]}: {json.dumps(words)}"
-    return (
-        [quoted, *[""] * (len(block) - 1)],
-        "not valid YAML, so read as plain text; put it in quotes",
-    )
+        return below, "not a field; ignored"
+    words = json.dumps(block[field.end() :].strip())
+    problem = "not valid YAML, so read as plain text; put it in quotes"
+    return f"{field[1]}: {words}{below}", problem
 
 
-def _is_yaml(block: list[str]) -> bool:
-    from pathlib import PurePath
-
-    tree = read_tree("\n".join(block) + "\n", PurePath())  # type: ignore[arg-type]
+def _is_yaml(block: str) -> bool:
+    tree = read_tree(block, Path())
     return isinstance(tree.value, dict) and len(tree.value) == 1

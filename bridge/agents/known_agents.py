@@ -12,9 +12,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from bridge.agents.agent_names import ALL_LAYERS, LAYERS, is_name
+from bridge.agents.agent_names import ALL_LAYERS, LAYERS, OF_PROJECT, is_name
 from bridge.agents.registry import Entry, Registry
 from bridge.config import Settings
 from bridge.errors import (
@@ -28,7 +28,7 @@ from bridge.protocol.names import GENERAL, MODEL_NAMES
 from bridge.routes import RouteName
 
 if TYPE_CHECKING:
-    from bridge.agents.definition import Definition
+    from bridge.agents.definition import Definition, Source
     from bridge.agents.load import Loaded
 
 BUILT_IN = frozenset(
@@ -81,11 +81,10 @@ def check_agent(name: str, registry: Registry, route: str = "host") -> None:
 def nearest(name: str, known: Iterable[str], *, what: str = "agents") -> str:
     """Similar names; if there are none, all names."""
     # Late, as hooks import this module.
-    from difflib import get_close_matches
+    from bridge.hints import close
 
     names = sorted(known)
-    near = get_close_matches(name, names, n=3, cutoff=0.5)
-    if near:
+    if near := close(name, names, most=3):
         return f"did you mean {' or '.join(near)}?"
     rest = len(names) - MAX_NAMED
     more = f" and {rest} more (hostbridge agents list)" if rest > 0 else ""
@@ -165,8 +164,6 @@ class Agents(NamedTuple):
             check_agent(name, self.registry, route)
         else:
             base = self.with_base(base, route, above)
-        from bridge.agents.on_base import on_base
-
         routes = CLIENT_ROUTES if base is None and is_clients_own(name) else None
         return on_base(definition, base, routes)
 
@@ -187,7 +184,7 @@ class Agents(NamedTuple):
         try:
             return replace(loaded, definition=self.with_base(definition, "claude"))
         except NotTrusted:
-            # It is the project's, and shown itself to whoever is asked to trust it.
+            # It belongs to the project, and `hostbridge trust` shows it by itself.
             return loaded
         except BridgeError as error:
             from bridge.agents.diagnostic import Diagnostic
@@ -197,3 +194,48 @@ class Agents(NamedTuple):
             problem = Diagnostic(loaded.file, line, place, error.what)
             problems = (*loaded.problems, problem)
             return replace(loaded, definition=None, problems=problems)
+
+
+def on_base(
+    own: Definition, base: Definition | None, routes: tuple[RouteName, ...] | None
+) -> Definition:
+    """The definition that runs: with more words than its base, never with more rights.
+
+    It may do what the base may do, without what its own definition takes away. `base`
+    is None where only the client has it (its own agents, a plugin's, in a session those
+    of `.claude/agents`), which runs it there, and may take only `routes`.
+    """
+    if base is None:
+        carrier = None if own.base == GENERAL else own.base
+        changed = {"subagent_type": carrier, "routes": routes or own.routes}
+        return own.model_copy(update=changed)
+    words = filter(None, (base.system_prompt, own.system_prompt))
+    model = own if own.model else base
+    inherited: dict[str, Any] = {
+        "name": own.name,
+        "description": own.description,
+        "base": own.base,
+        "source": _source(own.source, base.source),
+        "system_prompt": "\n\n".join(words) or None,
+        "model": model.model,
+        "model_digest": model.model_digest,
+        "tools": _both(own.tools, base.tools),
+        "blocked_tools": (*base.blocked_tools, *own.blocked_tools),
+        "max_turns": min(filter(None, (own.max_turns, base.max_turns)), default=None),
+    }
+    return base.model_copy(update=inherited)
+
+
+def _both(own: tuple[str, ...] | None, base: tuple[str, ...] | None) -> Any:
+    if own is None or base is None:
+        return base if own is None else own
+    return tuple(tool for tool in own if tool in base)
+
+
+def _source(own: Source, base: Source) -> Source:
+    """Where it was read; a project's definition stays one, whatever it stands on."""
+    import hashlib
+
+    digest = hashlib.sha256(f"{own.digest} {base.digest}".encode()).hexdigest()
+    layer = own.layer if own.layer in OF_PROJECT else base.layer
+    return own.model_copy(update={"layer": layer, "digest": digest})

@@ -53,7 +53,7 @@ class LayerFolder(NamedTuple):
     def candidates(self, name: str) -> Iterator[Path]:
         """Files that may define a name, those with its file name first.
 
-        Others are read only if the caller goes on.
+        Others are read only if the caller continues.
         """
         listed = self._listed()
         yield from (self.folder / path for path, stem in listed if stem == name)

@@ -52,7 +52,7 @@ def why_bash_is_idle(
 ) -> str | None:
     """Why the agent can hardly run a command; None if it can, or need not.
 
-    Its own `words` tell which grants it may need. Tools have the client's names. An
+    Its own `words` suggest which grants it needs. Tools have the client's names. An
     agent with every tool is expected to run commands if it is a process of its own,
     where nobody can approve a call.
     """

@@ -20,10 +20,11 @@ if TYPE_CHECKING:
     from bridge.agents.diagnostic import Diagnostic, Place
     from bridge.agents.yaml_source import Tree
 
-# Fields of a step that acts by itself, which those of a step workflow do not.
-# By these an agent with steps of its own is told from a workflow in the wrong folder.
+# A file with steps and one of these is an agent, not a workflow in the wrong folder.
 _OURS = {"prompt", "tools", "blocked_tools", "routes", "max_turns", "output_schema"}
-_ACTIONS = {"id", "agent", "exec", "tool", "mcp", "wait", "approval", "pipeline"}
+# What other programs call an agent's `variables`.
+OTHERS_NAME = "step_variables"
+FIELDS = ("variables", "owners", "steps", "exit_condition", "on_premature_stop")
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,7 +138,6 @@ def _read(
         from bridge.agents.subagent_definition import read_subagent
 
         return "subagent", tree, read_subagent(tree, layer, reader), None
-    from bridge.agents.own_steps import take_steps
     from bridge.agents.yaml_agent import read_agent
 
     steps = take_steps(tree, text, layer)
@@ -157,20 +157,43 @@ def _check_kind(tree: Tree) -> bool:
     value = tree.value
     if not isinstance(value, dict):
         return True
-    from bridge.agents.foreign_fields import OF_AN_AGENT
-    from bridge.agents.other_kinds import other_kind
+    from bridge.agents.foreign_fields import OF_AN_AGENT, other_kind
 
-    steps = value.get("steps")
     if other := other_kind(value):
         message = f"this is {other.what}, not an agent: {other.way}"
         tree.error((other.field,), message)
         return False
     is_agent = value.keys() & (OF_AN_AGENT | _OURS)
-    if isinstance(steps, (list, dict)) and not is_agent:
-        acts = [s for s in steps if isinstance(s, dict) and _ACTIONS & s.keys()]
-        is_pipeline = value.get("type") == "pipeline" or acts
-        field, kind = "steps", "a pipeline" if is_pipeline else "a workflow"
+    if isinstance(value.get("steps"), (list, dict)) and not is_agent:
         place = "~/.hostbridge/workflows or .bridge/workflows"
-        tree.error((field,), f"this is {kind}, not an agent: it belongs in {place}")
+        message = f"this is a workflow, not an agent: it belongs in {place}"
+        tree.error(("steps",), message)
         return False
     return True
+
+
+def take_steps(tree: Tree, text: str, layer: agent_names.Layer) -> OwnSteps | None:
+    """Take the steps, and what belongs to them, out of a tree with this text.
+
+    None if it has no steps.
+    """
+    value = tree.value
+    if not isinstance(value, dict) or value.get("steps") is None:
+        return None
+    if OTHERS_NAME in value and "variables" in value:
+        tree.error((OTHERS_NAME,), "is what `variables` is: keep one of them")
+    from bridge.agents.definition import OwnSteps
+
+    fields = fields_of(value)
+    for each in (*FIELDS, OTHERS_NAME):
+        value.pop(each, None)
+    name = value.get("name")
+    agent = name if isinstance(name, str) else tree.file.stem
+    return OwnSteps(agent=agent, file=tree.file, layer=layer, text=text, fields=fields)
+
+
+def fields_of(value: dict[str, Any]) -> dict[str, Any]:
+    """The fields of the workflow that an agent's file holds."""
+    if OTHERS_NAME in value:
+        value = {"variables": value[OTHERS_NAME], **value}
+    return {name: value[name] for name in FIELDS if name in value}

@@ -8,15 +8,18 @@
     ---
     You review changes. …
 
-In a folder of ours, `base` names the agent that it stands on (`bridge.agents.on_base`).
+In a folder of ours, `base` names the agent that it stands on (`on_base`).
 
 The prompt is used as it is, not as a template. Whatever the client loads is loaded
 here, too: what it ignores (an unknown field or tool, another vendor's model, a limit of
 zero) gives a warning, and so does a field that only the client can use. In a folder of
-the client's, what it skips is an error (`bridge.agents.skipped_files`).
+the client's, what it skips is an error: it reads the frontmatter as YAML, and where
+that fails once more, with the values of single lines in quotes. What is not YAML then
+is no agent: an `<example>` that is not indented, an unquoted colon in a file with
+Windows line ends, a broken quote.
 
 Source: Claude Code subagents reference, "Supported frontmatter fields"; measured on
-2.1.330.
+2.1.330, and read in 2.1.332.
 """
 
 import re
@@ -27,11 +30,11 @@ from typing import Any
 from bridge.agents import fields
 from bridge.agents.agent_names import CLIENT_LAYERS, Layer, is_name
 from bridge.agents.definition import MAX_TURNS, Definition, Source
-from bridge.agents.diagnostic import Place, describe, did_you_mean
+from bridge.agents.diagnostic import Place, describe
 from bridge.agents.files import Reader
 from bridge.agents.frontmatter import read_fields, split
-from bridge.agents.skipped_files import faults
-from bridge.agents.yaml_source import Tree
+from bridge.agents.yaml_source import Tree, read_tree
+from bridge.hints import did_you_mean
 from bridge.policy import tool_names
 from bridge.protocol.names import MODEL_NAMES, is_model
 
@@ -46,6 +49,17 @@ _CLIENTS = frozenset(
     {
         *("effort", "hooks", "initialPrompt", "isolation", "mcpServers", "memory"),
         *("omitClaudeMd", "permissionMode", "skills"),
+    }
+)
+_LINE = re.compile("([a-zA-Z_-]+):[ \\t]+([^\\s\\r\u2028\u2029][^\\r\u2028\u2029]*)")
+_SPECIAL = re.compile(r"[{}\[\]*&#!|>%@`]|: ")
+_TABS = re.compile(r"^\t+", re.M)
+# What no agent gets, whatever the session: others depend on that.
+_NEVER = frozenset(
+    {
+        *("AskUserQuestion", "EnterPlanMode", "ExitPlanMode", "MultiEdit"),
+        *("NotebookRead", "ScheduleWakeup", "SubagentHandback", "Workflow"),
+        *tool_names.LOCAL_NAMES.values(),
     }
 )
 _ALL = "*"
@@ -78,7 +92,7 @@ def read_markdown(
         return tree, None
     tools = _tools(tree, "tools")
     if layer in CLIENT_LAYERS:
-        for place, fault in faults(fields_text, tree, tools):
+        for place, fault in _faults(fields_text, tree, tools):
             tree.error(place, fault)
     definition = Definition(
         name=name,
@@ -197,3 +211,54 @@ def _max_turns(tree: Tree) -> int | None:
         message = f"expected a number above 0, got {describe(value)}; ignored"
         tree.warn(("maxTurns",), message)
     return None
+
+
+def _faults(
+    fields: str, tree: Tree, tools: tuple[str, ...] | None
+) -> Iterator[tuple[Place, str]]:
+    """Why the client has no such agent: the place in its fields, and the reason.
+
+    `tree` is what we read of the fields, more leniently; `tools` are those that it
+    lists, None for all.
+    """
+    if not _is_read(fields):
+        places = ((each.path,) for each in tree.problems if "YAML" in each.message)
+        why = "is not YAML, and Claude Code skips the file: put the text in quotes"
+        yield next(places, ()), why
+    if tree.value.get("description") == "":
+        yield ("description",), "is empty: Claude Code skips such a file"
+    hooks = tree.value.get("hooks")
+    if hooks is not None and not isinstance(hooks, dict):
+        expected = f"expected a mapping, got {describe(hooks)}"
+        yield ("hooks",), f"{expected}: Claude Code skips such a file"
+    if tools and not any(map(_may_be_given, tools)):
+        why = "Claude Code gives an agent none of these tools, and does not start it"
+        yield ("tools",), why
+
+
+def _may_be_given(tool: str) -> bool:
+    return tool_names.is_known(tool) and tool not in _NEVER
+
+
+def _is_read(fields: str) -> bool:
+    """Whether the client can read the fields, as they are or mended."""
+    mended = "\n".join(map(_mended, fields.split("\n")))
+    mended = _TABS.sub(lambda tabs: "  " * len(tabs[0]), mended)
+    return any(isinstance(_read(text), dict) for text in (fields, mended))
+
+
+def _read(text: str) -> object:
+    return read_tree(text, Path(), last_counts=True).value
+
+
+def _mended(line: str) -> str:
+    found = _LINE.fullmatch(line)
+    if found is None:
+        return line
+    key, value = found[1], found[2]
+    is_quoted = any(value[0] == value[-1] == quote for quote in "\"'")
+    is_list = value[0] == "[" and isinstance(_read(value), list)
+    if is_quoted or is_list or not _SPECIAL.search(value):
+        return line
+    escaped = value.replace("\\", "\\\\").replace('"', '\\"')
+    return f'{key}: "{escaped}"'

@@ -1,4 +1,4 @@
-"""The agents of Claude Code's plugins, as far as the client's own records tell.
+"""The agents of Claude Code's plugins, as far as the client's own records show.
 
 An open session may have others (`claude --plugin-dir`), which nothing here knows.
 

@@ -40,8 +40,8 @@ from bridge.agents.agent_names import Layer
 from bridge.agents.diagnostic import Diagnostic, Place
 from bridge.agents.files import Reader, Unreadable, read_bytes
 from bridge.agents.lint import lint_script_grants
+from bridge.agents.prompt import NODE_NAMES, CSTNode, node_scope
 from bridge.agents.scripts import check_scripts
-from bridge.agents.syntax_node import NODE_NAMES, CSTNode, node_scope
 from bridge.agents.templates import render
 from bridge.agents.validate import check
 from bridge.agents.yaml_source import Tree, read_tree
@@ -52,7 +52,7 @@ from bridge.protocol.type_checks import check as check_arguments
 
 
 class InitialContext(definition.StrictModel):
-    """What a subagent is told at the start; `node_context` is a template."""
+    """The first words to a subagent; `node_context` is a template."""
 
     system_prompt: str
     node_context: str
@@ -106,7 +106,7 @@ def load_subagent_definition(
 
     Raises:
         BadDefinition: it cannot be used (bad_definition); lists every problem.
-        InvalidRequest: an argument is no path.
+        InvalidRequest: an argument is not a path.
     """
     check_arguments(path=path, agents_dir=agents_dir)
     path = Path(path)

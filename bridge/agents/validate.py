@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Any, TypeVar, get_args
 
 from pydantic import BaseModel, ValidationError
 
-from bridge.agents.diagnostic import Place, describe, did_you_mean
+from bridge.agents.diagnostic import Place, describe
 from bridge.agents.yaml_source import UNCLEAR, Tree
+from bridge.hints import did_you_mean
 
 if TYPE_CHECKING:
     from pydantic_core import ErrorDetails

@@ -112,7 +112,7 @@ def workflow_settings(settings: Settings) -> dict[str, Any]:
 
 
 def _no_such(definition: Definition, key: str) -> str:
-    from bridge.agents.diagnostic import did_you_mean
+    from bridge.hints import did_you_mean
 
     known = sorted(definition.workflows)
     if not known and definition.workflow:

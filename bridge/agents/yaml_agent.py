@@ -6,12 +6,12 @@ from pydantic import Field
 
 from bridge.agents import definition, fields
 from bridge.agents.agent_names import Layer
-from bridge.agents.diagnostic import did_you_mean
 from bridge.agents.files import Reader
 from bridge.agents.foreign_fields import read_foreign
 from bridge.agents.lint import lint
 from bridge.agents.validate import check
 from bridge.agents.yaml_source import Tree
+from bridge.hints import did_you_mean
 from bridge.policy.tool_names import rule_on_host
 from bridge.protocol.json_schema import problem_of
 from bridge.routes import RouteName

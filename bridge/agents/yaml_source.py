@@ -6,11 +6,10 @@ harm, is an error: tags (`!!python/...` runs nothing; instead of `!!str` use quo
 duplicate keys, merge keys, `yes` and `off`, a second document, deep nesting. Aliases
 work, but their values count each time, so an alias bomb ends at `MAX_VALUES`.
 
-Source: YAML 1.2.2, "10.3. Core Schema"; PyYAML's event parser does the syntax.
+Source: YAML 1.2.2, "10.3. Core Schema"; PyYAML composes the nodes.
 """
 
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -34,10 +33,11 @@ _FLOAT = re.compile(
 )
 _MAX_DIGITS = 18
 _HALF = "half of a surrogate pair is not a character"
+_TOO_DEEP = f"nested more than {MAX_DEPTH} levels deep"
 # Booleans in YAML 1.1, strings in YAML 1.2.
 UNCLEAR = frozenset({"yes", "no", "on", "off"})
 
-# What libyaml says, and what the cause of it mostly is.
+# What PyYAML says, and what the cause of it mostly is.
 _IN_PLAIN_WORDS = {
     "found character that cannot start any token": "no value begins like this; in "
     "front of it only spaces may stand, no tab",
@@ -48,78 +48,77 @@ _IN_PLAIN_WORDS = {
     "did not find expected '-' indicator": "this line is not indented like the items "
     "above it",
 }
+# What is YAML, and refused all the same.
+_REFUSED = {
+    "found undefined alias": "no value above has the name of this alias",
+    "second occurrence": "a value above has the same &name",
+    "but found another document": "a second document begins here; a file has one",
+    "exceeded maximum nesting depth": _TOO_DEEP,
+}
 
 
 @dataclass(slots=True)
 class Tree:
     """The content of a file: plain values, their lines, and the problems found.
 
-    `lines` has the line of each value, `text_lines` the line on which the text of a
-    string begins; both count from 1. `value` is None if the file could not be read.
-    If `source` is kept, problems also have columns, and `spans` tells where in the
-    source each scalar stands.
+    `lines` and `columns` say where each value, or its key, begins, and count from 1;
+    `scalars` has the node of each value that is neither a mapping nor a list. `value`
+    is None if the file could not be read. With `source`, problems also have columns.
     """
 
     file: Path
     value: Any = None
     lines: dict[Place, int] = field(default_factory=dict)
-    text_lines: dict[Place, int] = field(default_factory=dict)
     problems: list[Diagnostic] = field(default_factory=list)
     source: str | None = None
     columns: dict[Place, int] = field(default_factory=dict)
-    spans: dict[Place, tuple[int, int]] = field(default_factory=dict)
+    scalars: dict[Place, yaml.ScalarNode] = field(default_factory=dict)
 
     def line_of(self, place: Place) -> int:
         """The line of a value, or of the nearest one around it."""
         return nearest_line(self.lines, place)
 
-    def error(
-        self,
-        place: Place,
-        message: str,
-        *,
-        line: int | None = None,
-        column: int | None = None,
-    ) -> None:
-        """Add an error, at a place or where else it is."""
-        if not line and self.source is not None:
-            column = self._column_of(place)
+    def error(self, place: Place, message: str, *, line: int | None = None) -> None:
+        """Add an error, at a place or on another line."""
+        column = None if line else self._column_of(place)
         line = line or self.line_of(place)
         found = Diagnostic(self.file, line, place, message, column=column)
         self.problems.append(found)
 
     def warn(self, place: Place, message: str) -> None:
         """Add a warning: valid, but perhaps a mistake."""
-        line = self.line_of(place)
-        column = None if self.source is None else self._column_of(place)
+        line, column = self.line_of(place), self._column_of(place)
         found = Diagnostic(self.file, line, place, message, "warning", column)
         self.problems.append(found)
 
+    def error_on_line(self, place: Place, number: int, message: str) -> None:
+        """Add an error about one line of a text; `number` counts from 1."""
+        first = self.line_of(place)
+        if (node := self.scalars.get(place)) is not None:
+            # The text of a block begins on the line below `|` or `>`.
+            first = node.start_mark.line + 1 + (node.style in ("|", ">"))
+        line = first + number - 1
+        self.error(place, message, line=None if line == self.line_of(place) else line)
+
     def error_in(self, place: Place, at: int, message: str) -> None:
         """Add an error about one character of a string: `at` counts in its value."""
-        source = self.source or ""
-        if place not in self.spans:
+        node = self.scalars.get(place)
+        if node is None or self.source is None:
             self.error(place, message)
             return
-        start, end = self.spans[place]
-        index = start + aligned(source[start:end], str(self._value_at(place)), at)
-        line = source.count("\n", 0, index) + 1
-        column = index - (source.rfind("\n", 0, index) + 1)
-        text = source.split("\n")[line - 1]
+        start, end = node.start_mark.index, node.end_mark.index
+        index = start + aligned(self.source[start:end], node.value, at)
+        line = self.source.count("\n", 0, index) + 1
+        column = index - (self.source.rfind("\n", 0, index) + 1)
+        text = self.source.split("\n")[line - 1]
         found = Diagnostic(
             self.file, line, place, message, column=column + 1,
             quoted=quoted(text, column),
         )  # fmt: skip
         self.problems.append(found)
 
-    def _column_of(self, place: Place) -> int:
-        return nearest_line(self.columns, place)
-
-    def _value_at(self, place: Place) -> Any:
-        value = self.value
-        for key in place:
-            value = value[key]
-        return value
+    def _column_of(self, place: Place) -> int | None:
+        return None if self.source is None else nearest_line(self.columns, place)
 
 
 class _TooMuch(Exception):
@@ -130,177 +129,130 @@ def read_tree(
     text: str,
     file: Path,
     *,
-    first_line: int = 1,
     last_counts: bool = False,
     keeps_source: bool = False,
     may_be_empty: bool = False,
 ) -> Tree:
     """Read one document; problems are in the tree, never raised.
 
-    `text` begins on line `first_line` of the file. Of a duplicate key the first counts,
-    or the last with `last_counts`; it is an error either way. With `keeps_source`
-    problems have columns, too. A file without a value is an error, or an empty mapping
-    if it `may_be_empty`.
+    Of a duplicate key the first counts, or the last with `last_counts`; it is an error
+    either way. With `keeps_source` problems have columns, too. A file without a value
+    is an error, or an empty mapping if it `may_be_empty`.
     """
     tree = Tree(file, source=text if keeps_source else None)
-    reader = _Reader(tree, first_line, last_counts=last_counts)
-    reader.may_be_empty = may_be_empty
+    reader = _Reader(tree, text, last_counts=last_counts)
     try:
-        reader.read(_events(text))
+        node = yaml.compose(text, Loader=_Loader)
+        if node is not None:
+            tree.value = reader.value(node, ())
+        elif not may_be_empty:
+            tree.error((), "the file is empty")
         if may_be_empty and tree.value is None and not tree.problems:
             tree.value = {}
     except yaml.YAMLError as exc:
-        mark = getattr(exc, "problem_mark", None)
-        # A file that ends too early fails on the line after the last.
-        at = mark.line if mark else 0
-        line = first_line + min(at, text.count("\n"))
-        is_inside = keeps_source and line == first_line + at
-        column = mark.column + 1 if mark and is_inside else None
-        what = getattr(exc, "problem", None) or getattr(exc, "reason", None) or exc
-        tree.value = None
-        what = _IN_PLAIN_WORDS.get(str(what), what)
-        tree.error((), f"not YAML: {what}", line=line, column=column)
+        tree.problems.append(_not_yaml(exc, tree, text))
     except UnicodeEncodeError as exc:
-        line = first_line + text.count("\n", 0, exc.start)
-        tree.error((), _HALF, line=line)
+        tree.error((), _HALF, line=1 + text.count("\n", 0, exc.start))
+    except RecursionError:
+        # Only PyYAML without libyaml reads so deep.
+        tree.error((), _TOO_DEEP)
     except _TooMuch as exc:
-        tree.value = None
         tree.error((), str(exc), line=reader.line)
     return tree
 
 
-def _events(text: str) -> Iterator[yaml.Event]:
-    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-    return iter(yaml.parse(text, Loader=loader))
+def _not_yaml(exc: yaml.YAMLError, tree: Tree, text: str) -> Diagnostic:
+    mark = getattr(exc, "problem_mark", None)
+    line, column = (mark.line, mark.column + 1) if mark else (0, None)
+    # A file that ends too early fails on the line after the last.
+    last = text.count("\n")
+    if tree.source is None or line > last:
+        column = None
+    what = str(getattr(exc, "problem", None) or getattr(exc, "reason", None) or exc)
+    message = _REFUSED.get(what) or f"not YAML: {_IN_PLAIN_WORDS.get(what, what)}"
+    return Diagnostic(tree.file, min(line, last) + 1, (), message, column=column)
+
+
+_Base: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+
+
+class _Loader(_Base):  # type: ignore[misc]
+    """Composes nodes; only those that are written with a tag have one."""
+
+    def resolve(self, _kind: Any, _value: Any, _implicit: Any) -> None:
+        """Leave what a plain text is to `_Reader`."""
 
 
 class _Reader:
-    """Builds the values of one document from its events."""
+    """Turns the nodes of one document into values."""
 
-    def __init__(self, tree: Tree, first_line: int, *, last_counts: bool) -> None:
+    def __init__(self, tree: Tree, text: str, *, last_counts: bool) -> None:
         self.tree = tree
+        self.text = text
         self.last_counts = last_counts
-        self.first_line = first_line
-        self.line = first_line
+        self.line = 1
         self.count = 0
-        self.may_be_empty = False
-        # For each anchor its value and size, or None while it is being read.
-        self.anchors: dict[str, tuple[Any, int] | None] = {}
 
-    def read(self, events: Iterator[yaml.Event]) -> None:
-        """Read the first document; a second one is an error."""
-        self.events = events
-        documents = 0
-        for event in events:
-            if isinstance(event, yaml.DocumentStartEvent):
-                documents += 1
-                if documents > 1:
-                    self._at(event)
-                    message = "a second document begins here; a file has one"
-                    self.tree.error((), message, line=self.line)
-                    return
-                self.tree.value = self._value(next(events), (), 0)
-        if not documents and not self.may_be_empty:
-            self.tree.error((), "the file is empty")
+    def value(self, node: yaml.Node, place: Place) -> Any:
+        """The value of a node; an alias is the node that it names.
 
-    def _at(self, event: yaml.Event, place: Place | None = None) -> int:
-        mark = event.start_mark
-        self.line = self.first_line + (mark.line if mark else 0)
-        if place is not None and mark and self.tree.source is not None:
-            self.tree.columns.setdefault(place, mark.column + 1)
-        return self.line
+        Raises:
+            _TooMuch: there are too many values, or they are nested too deep.
+        """
+        self._enter(node, place)
+        if len(place) > MAX_DEPTH:
+            raise _TooMuch(_TOO_DEEP)
+        tag = self._refuse_tag(node, place)
+        if isinstance(node, yaml.SequenceNode):
+            return [self.value(each, (*place, i)) for i, each in enumerate(node.value)]
+        if isinstance(node, yaml.MappingNode):
+            return self._mapping(node, place)
+        return self._scalar(node, tag, place)
 
-    def _spend(self, values: int) -> None:
-        self.count += values
+    def _scalar(self, node: Any, tag: str | None, place: Place) -> Any:
+        self.tree.scalars[place] = node
+        if node.style or tag == f"{_TAG}str":
+            return self._encodable(node.value, place)
+        return self._plain(node.value, place)
+
+    def _enter(self, node: yaml.Node, place: Place) -> None:
+        mark = node.start_mark
+        self.line = mark.line + 1
+        self.tree.lines.setdefault(place, self.line)
+        self.tree.columns.setdefault(place, mark.column + 1)
+        self.count += 1
         if self.count > MAX_VALUES:
             raise _TooMuch(
                 f"more than {MAX_VALUES:,} values, including those of aliases"
             )
 
-    def _value(self, event: yaml.Event, place: Place, depth: int) -> Any:
-        self.tree.lines.setdefault(place, self._at(event, place))
-        if isinstance(event, yaml.AliasEvent):
-            return self._alias(event, place)
-        self._spend(1)
-        if depth > MAX_DEPTH:
-            raise _TooMuch(f"nested more than {MAX_DEPTH} levels deep")
-        before = self.count
-        anchor = getattr(event, "anchor", None)
-        if anchor:
-            self.anchors[anchor] = None
-        if isinstance(event, yaml.ScalarEvent):
-            value = self._scalar(event, place)
-        elif isinstance(event, yaml.SequenceStartEvent):
-            self._check_tag(event, place)
-            value = self._list(place, depth)
-        else:
-            self._check_tag(event, place)
-            value = self._mapping(place, depth)
-        if anchor:
-            self.anchors[anchor] = value, self.count - before + 1
-        return value
-
-    def _alias(self, event: yaml.AliasEvent, place: Place) -> Any:
-        anchor = str(event.anchor)
-        known = self.anchors.get(anchor)
-        if known is None:
-            what = "contains itself" if anchor in self.anchors else "unknown"
-            self.tree.error(place, f"alias *{anchor}: {what}")
-            return None
-        self._spend(known[1])
-        return known[0]
-
-    def _list(self, place: Place, depth: int) -> list[Any]:
-        items: list[Any] = []
-        for event in self.events:
-            if isinstance(event, yaml.SequenceEndEvent):
-                break
-            items.append(self._value(event, (*place, len(items)), depth + 1))
-        return items
-
-    def _mapping(self, place: Place, depth: int) -> dict[str, Any]:
+    def _mapping(self, node: yaml.MappingNode, place: Place) -> dict[str, Any]:
         found: dict[str, Any] = {}
-        for event in self.events:
-            if isinstance(event, yaml.MappingEndEvent):
-                break
-            line = self._at(event)
-            key = self._key(event, place, depth)
+        for key_node, value_node in node.value:
+            key = self._key(key_node, place)
             here = (*place, key)
-            self._at(event, here)
             if key in found:
                 first = self.tree.line_of(here)
                 message = f"duplicate key; the first is on line {first}"
-                self.tree.error(here, message, line=line)
-            if self.last_counts or key not in found:
-                self.tree.lines[here] = line
-            value = self._value(next(self.events), here, depth + 1)
-            if self.last_counts or key not in found:
-                found[key] = value
+                self.tree.error(here, message, line=key_node.start_mark.line + 1)
+                if not self.last_counts:
+                    continue
+                del self.tree.lines[here]
+            self._enter(key_node, here)
+            found[key] = self.value(value_node, here)
         return found
 
-    def _key(self, event: yaml.Event, place: Place, depth: int) -> str:
+    def _key(self, node: yaml.Node, place: Place) -> str:
         """A key, as it is written: in JSON, all keys are strings."""
-        if not isinstance(event, yaml.ScalarEvent):
-            self.tree.error(place, "a key must be a plain word", line=self._at(event))
-            self._value(event, (*place, "?"), depth + 1)
+        line = node.start_mark.line + 1
+        if not isinstance(node, yaml.ScalarNode):
+            self.tree.error(place, "a key must be a plain word", line=line)
             return "?"
-        self._spend(1)
-        if event.value == "<<" and event.implicit[0]:
+        if node.value == "<<" and not node.style:
             message = "merge keys are not supported; write the fields out"
-            self.tree.error(place, message, line=self.line)
-        self._check_tag(event, place)
-        return self._encodable(event.value, place)
-
-    def _scalar(self, event: yaml.ScalarEvent, place: Place) -> Any:
-        # The text of a block begins on the line below `|` or `>`.
-        is_block = event.style in ("|", ">")
-        self.tree.text_lines[place] = self.line + is_block
-        if self.tree.source is not None and event.start_mark and event.end_mark:
-            self.tree.spans[place] = event.start_mark.index, event.end_mark.index
-        tag = self._check_tag(event, place)
-        if event.style or tag == f"{_TAG}str":
-            return self._encodable(event.value, place)
-        return self._plain(event.value, place)
+            self.tree.error(place, message, line=line)
+        self._refuse_tag(node, place)
+        return self._encodable(node.value, place)
 
     def _plain(self, text: str, place: Place) -> Any:
         """The value of a scalar without quotes."""
@@ -331,9 +283,13 @@ class _Reader:
             return text.encode("utf-8", "replace").decode()
         return text
 
-    def _check_tag(self, event: yaml.Event, place: Place) -> str | None:
+    def _refuse_tag(self, node: yaml.Node, place: Place) -> str | None:
         """The tag of a value, if any, which is an error."""
-        tag: str | None = getattr(event, "tag", None)
+        tag: str | None = node.tag
+        is_scalar = isinstance(node, yaml.ScalarNode)
+        if is_scalar and self.text.startswith("!", node.start_mark.index):
+            # libyaml keeps a `!` alone to itself.
+            tag = tag or "!"
         if tag is not None:
             name = tag.replace(_TAG, "!!", 1)
             self.tree.error(

@@ -1,27 +1,20 @@
-"""Where flows live, and the one that is meant: by its path, its name, or its text.
-
-<project>/.bridge/flows/NAME.flow    after `hostbridge trust`
-~/.hostbridge/flows/NAME.flow
-built in
-"""
+"""The flows of a project, and the one that is meant: by path, name, or its text."""
 
 from __future__ import annotations
 
-import hashlib
 import re
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from bridge.agents.files import Unreadable, place_in, read_bytes
-from bridge.agents.trust import Trust
+from bridge.agents.named_files import NamedFiles
 from bridge.errors import BridgeError, InvalidRequest, NotTrusted
 from bridge.flow.checks import Surroundings, check_flow
 from bridge.flow.compiler import compile_flow
 from bridge.flow.library import SUFFIX, Library, digest_of, text_of
 from bridge.flow.parameters import wrong_arguments
 from bridge.flow.parser import parse_flow
-from bridge.flow.problems import InvalidFlow, near
+from bridge.flow.problems import InvalidFlow
 from bridge.flow.syntax_tree import Head
 from bridge.rules.agents_named import agent_check
 from bridge.shipped import flows_folder
@@ -34,23 +27,9 @@ if TYPE_CHECKING:
     from bridge.flow.plan import Plan
     from bridge.flow.syntax_tree import Flow
 
-OF_PROJECT = Path(".bridge", "flows")
-_PLACES = (".bridge", "~/.hostbridge", "built-in")
+_PLACES = {"project": ".bridge", "user": "~/.hostbridge", "built-in": "built-in"}
 # A name or a path; anything else is the text of a flow.
 NAMED = re.compile(r"[^\s\"'()\[\]|]+")
-
-
-@dataclass(frozen=True, slots=True)
-class FlowFile:
-    """A flow of a project, as `hostbridge trust` records it."""
-
-    file: Path
-    data: bytes
-
-    @property
-    def digests(self) -> dict[Path, str]:
-        """The SHA-256 of the file."""
-        return {self.file: hashlib.sha256(self.data).hexdigest()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,38 +44,22 @@ class KnownFlow:
     problem: str = ""
 
 
-class Flows:
+class Flows(NamedFiles):
     """The flows that a project can run; those `for_model` are named by one."""
+
+    what = "flow"
+    folder = "flows"
+    suffixes = (SUFFIX,)
 
     def __init__(
         self, settings: Settings, project: Path, *, for_model: bool = False
     ) -> None:
-        self.settings = settings
-        self.project = project
+        super().__init__(settings, project)
         self.for_model = for_model
-        self.trust = Trust.read(settings.home, project)
-        own = [project / OF_PROJECT, settings.home / "flows"]
-        built_in = flows_folder()
-        self.folders = [*own, *([built_in] if built_in else [])]
 
-    def names(self) -> dict[str, Path]:
-        """Every flow that has a name, the first of each."""
-        found: dict[str, Path] = {}
-        for folder in self.folders:
-            for file in sorted(folder.glob(f"*{SUFFIX}")):
-                if file.is_file():
-                    found.setdefault(file.stem, file)
-        return found
-
-    def of_project(self) -> tuple[list[FlowFile], list[Unreadable]]:
-        """The flows that the project brings, and why others cannot be trusted."""
-        found, wrong = [], []
-        for file in sorted((self.project / OF_PROJECT).glob(f"*{SUFFIX}")):
-            try:
-                found.append(FlowFile(file, read_bytes(file, follow_links=False)))
-            except Unreadable as exc:
-                wrong.append(exc)
-        return found, wrong
+    def shipped(self) -> Path | None:
+        """The folder of the built-in ones, if this installation has one."""
+        return flows_folder()
 
     def find(self, named: str | Path) -> tuple[str, Path | None]:
         """The text of a flow, and its file, None if `named` is the text itself.
@@ -122,18 +85,14 @@ class Flows:
         # A name means the same in every folder, whatever files lie there.
         known = {} if isinstance(named, Path) else self.names()
         if said not in known and not path.is_file():
-            raise InvalidRequest(
-                f"no flow is named {said!r}{_beside(path) or near(said, known)}; give "
-                f"the path of one, put it into {self.folders[1]}/{said}{SUFFIX}, or "
-                "see `hostbridge flow list`"
-            )
+            raise InvalidRequest(self.unknown(said))
         return known.get(said, path)
 
     def known(self) -> Iterator[KnownFlow]:
         """Every flow that has a name, and what is wrong with it."""
         around = self.around()
-        for name, file in sorted(self.names().items()):
-            place = _PLACES[self.folders.index(file.parent)]
+        for name, file in self.names().items():
+            place = _PLACES[self.layer(file) or "user"]
             known = KnownFlow(name, file, place, Head())
             try:
                 flow = self.checked(self._text(file), file, around)
@@ -145,14 +104,13 @@ class Flows:
 
     def _text(self, file: Path) -> str:
         # However one comes there: a project may bring a link instead of a folder.
-        own = place_in(self.project / OF_PROJECT, file)
+        own = self.in_project(file)
         file = own or file
-        is_given = self.for_model and file.parent not in self.folders[1:]
+        given = [self.folders[each] for each in self.folders if each != "project"]
+        is_given = self.for_model and file.parent not in given
         text = _text_inside(self.project, file) if is_given else text_of(file)
         # What was trusted is what is parsed: the file is read once.
-        if own is not None and not self.trust.admits(own, text.encode()):
-            is_changed = self.trust.knows(own)
-            raise NotTrusted(own.stem, own, is_changed=is_changed, what="flow")
+        self.check_trust(own, text.encode())
         return text
 
     def compiled(
@@ -176,13 +134,13 @@ class Flows:
     def changed(self, seen: RunView) -> list[Path]:
         """The files of a run's flow, and of those it calls, that are not as they were.
 
-        The run goes on with what it began with.
+        The run continues with what it began with.
         """
         source, flows = seen.run["source"], seen.details["flows"]
-        beside = [Path(source).parent] if source else []
+        folders = [*([Path(source).parent] if source else []), *self.folders.values()]
         files = {Path(source): seen.run["text"]} if source else {}
         for name, plan in flows.items():
-            named = [folder / f"{name}{SUFFIX}" for folder in beside + self.folders]
+            named = [folder / f"{name}{SUFFIX}" for folder in folders]
             # One that is gone has changed, too.
             file = next((file for file in named if file.is_file()), named[0])
             files[file] = plan["source"]
@@ -193,7 +151,7 @@ class Flows:
     ) -> Surroundings:
         """What a flow in this file can name; `read` reads those that it calls."""
         beside = [file.parent] if file else []
-        library = Library([*beside, *self.folders], read or self._text)
+        library = Library([*beside, *self.folders.values()], read or self._text)
         return Surroundings(agent_check(self.settings, self.project), library.find)
 
     def checked(self, text: str, file: Path | None, around: Surroundings) -> Flow:
@@ -212,7 +170,7 @@ def _text_inside(project: Path, file: Path) -> str:
     """The text of a file that a model has named, which what is wrong in it would show.
 
     Raises:
-        InvalidRequest: it is no flow of the project's, or not in it, or there is none.
+        InvalidRequest: the file is missing, or is not a flow inside the project.
     """
     from bridge.agent_loop.workspace import Project, Refused
 
@@ -221,13 +179,6 @@ def _text_inside(project: Path, file: Path) -> str:
         return Project(project).read(str(inside))
     except Refused as exc:
         raise InvalidRequest(str(exc)) from None
-
-
-def _beside(path: Path) -> str:
-    """That there is such a file, if there is: a name alone means no file."""
-    file = path.with_name(path.name + SUFFIX) if path.name else path
-    here = file if file.is_absolute() else f"./{file}"
-    return f"; did you mean {here}?" if file.is_file() else ""
 
 
 def _name(file: Path | None) -> str:

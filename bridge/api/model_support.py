@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from bridge.agents import known_agents
 from bridge.config import Settings
 from bridge.errors import ExtraMissing, InvalidRequest
+from bridge.hints import did_you_mean
 from bridge.protocol.names import (
     MODEL_FILE,
     MODEL_NAMES,
@@ -54,10 +55,7 @@ def check_model(route: RouteName, model: str, *, is_asked: bool) -> None:
     if route == "host":
         known_agents.check_model(model)
     elif not (route == "claude" and model.startswith(OF_CLIENT)):
-        from difflib import get_close_matches
-
-        near = get_close_matches(model.lower(), sorted(MODEL_NAMES), n=1)
-        hint = f"; did you mean {near[0]}?" if near else ""
+        hint = did_you_mean(model.lower(), MODEL_NAMES, 1)
         names = ", ".join(sorted(MODEL_NAMES))
         raise InvalidRequest(
             f"route {route} takes no model {model!r}: expected {names} or "

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypedDict
 
 from bridge.config import LONGEST_S
 from bridge.errors import InvalidRequest
+from bridge.hints import did_you_mean
 from bridge.protocol.ids import Priority
 from bridge.protocol.request import ContextFrom, Node
 from bridge.protocol.status import Stage
@@ -234,10 +235,7 @@ def checked(
     known = _KNOWN[of]
     for name in options:
         if name not in known:
-            from difflib import get_close_matches
-
-            near = get_close_matches(name, sorted({*known, "schema"}), n=1)
-            hint = f"; did you mean {near[0]}?" if near else ""
+            hint = did_you_mean(name, {*known, "schema"}, 1)
             raise InvalidRequest(f"{of} has no option {name!r}{hint}")
     given = {name: value for name, value in options.items() if value is not None}
     check(**given)

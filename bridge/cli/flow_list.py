@@ -30,7 +30,7 @@ def list_flows(flows: Flows, options: Namespace) -> int:
             say_json(_value(each))
         else:
             say(*_lines(each, width))
-    complain_of_nested(flows.folders, {SUFFIX})
+    complain_of_nested(flows.folders.values(), {SUFFIX})
     if not all(each.trusted for each in known):
         complain("what is not trusted runs only after: hostbridge trust")
     return Exit.FAILED if any(each.problem for each in known) else Exit.OK

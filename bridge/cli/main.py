@@ -183,9 +183,9 @@ def _help() -> int:
 def _unknown(name: str, others: list[str]) -> BridgeError:
     """The error for a word that is no command."""
     import shlex
-    from difflib import get_close_matches
 
     from bridge.cli.parser import UsageError
+    from bridge.hints import close
 
     if name.startswith("-"):
         command = next((word for word in others if word in COMMANDS), None)
@@ -194,7 +194,7 @@ def _unknown(name: str, others: list[str]) -> BridgeError:
         others.remove(command)
         moved = shlex.join([command, name, *others])
         return UsageError(f"options come after the command: hostbridge {moved}")
-    near = [] if " " in name else get_close_matches(name, COMMANDS, n=2)
+    near = [] if " " in name else close(name, COMMANDS, most=2)
     has_words = bool(others) and not others[0].startswith("-")
     if near and near[0] in ("ask", "submit") and has_words:
         meant = shlex.join(["hostbridge", near[0], *others])

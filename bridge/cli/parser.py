@@ -61,7 +61,7 @@ class _Parser(argparse.ArgumentParser):
         for said, meant in _WORDINGS:
             message = re.sub(said, meant, message)
         if found := re.search(_CHOICE, message):
-            from bridge.agents.diagnostic import did_you_mean
+            from bridge.hints import did_you_mean
 
             option, got, listed = found.groups()
             known = re.findall(r"[\w-]+", listed)
@@ -107,7 +107,7 @@ def parse(
 def _no_such_option(
     word: str, flags: Sequence[Option], arguments: Sequence[Option]
 ) -> str:
-    from difflib import get_close_matches
+    from bridge.hints import close
 
     option = word.partition("=")[0]
     name = option.lstrip("-").upper()
@@ -116,7 +116,7 @@ def _no_such_option(
         return f"no such option: {option} (the {name} is given without one)"
     # Without the dashes, which are alike in all.
     names = {n.lstrip("-"): n for flag in flags for n in flag.names}
-    if near := get_close_matches(option.lstrip("-"), names, n=1):
+    if near := close(option.lstrip("-"), names):
         return f"no such option: {word} (did you mean {names[near[0]]}?)"
     hint = f" (if it is no option, put -- before it: -- {word})" if arguments else ""
     return f"no such option: {word}{hint}"

@@ -18,7 +18,6 @@ from argparse import Namespace
 from pathlib import Path
 from typing import Any
 
-from bridge.agents.diagnostic import did_you_mean
 from bridge.agents.known_agents import Agents
 from bridge.api.bridge import Bridge
 from bridge.cli.definition_text import problem_value
@@ -35,6 +34,7 @@ from bridge.cli.rules_text import (
 )
 from bridge.cli.screen import screen_of
 from bridge.errors import BridgeError, InvalidRequest
+from bridge.hints import did_you_mean
 from bridge.host.definition_in_session import rule_sets_of
 from bridge.host.rule_request import not_started
 from bridge.policy.rule_decision import Decision

@@ -20,6 +20,7 @@ import orjson
 from bridge.cli.output import complain
 from bridge.cli.read_file import bytes_of, decoded
 from bridge.errors import InvalidRequest
+from bridge.hints import close
 
 if TYPE_CHECKING:
     from bridge.api.bridge import Bridge
@@ -99,9 +100,7 @@ def _model(typed: str) -> Any:
             for each, value in vars(module).items()
             if isinstance(value, type) and issubclass(value, BaseModel)
         ]
-        from difflib import get_close_matches
-
-        near = get_close_matches(name, known, n=1)
+        near = close(name, known)
         hint = f"; did you mean {module_name}:{near[0]}?" if near else ""
         where = module.__file__ or module_name
         raise InvalidRequest(f"--schema {typed}: {where} has no {name}{hint}") from None

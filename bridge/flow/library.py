@@ -7,7 +7,8 @@ import os
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from bridge.errors import BridgeError, InvalidRequest, reason_of
+from bridge.agents.files import Unreadable, open_plain
+from bridge.errors import BridgeError, InvalidRequest
 from bridge.flow.parser import as_parsed, parse_flow
 from bridge.flow.problems import InvalidFlow, near
 
@@ -28,17 +29,13 @@ def text_of(file: Path) -> str:
         InvalidRequest: it is not there, no plain file, not UTF-8, or too long.
     """
     try:
-        if file.is_fifo():
-            # Its end may never come.
-            raise InvalidRequest(f"{file}: not a plain file")
-        with file.open("rb") as opened:
+        with open_plain(file) as opened:
             data = opened.read(_MAX_BYTES + 1)
         if len(data) > _MAX_BYTES:
             raise InvalidRequest(f"{file}: longer than {_MAX_BYTES >> 20} MiB")
         return data.decode()
-    except OSError as error:
-        reason = reason_of(error)
-        raise InvalidRequest(f"{file}: {reason}") from None
+    except Unreadable as error:
+        raise InvalidRequest(str(error)) from None
     except UnicodeDecodeError as error:
         raise InvalidRequest(f"{file}: not UTF-8 at offset {error.start}") from None
 

@@ -6,8 +6,9 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from bridge.agents.diagnostic import Diagnostic, did_you_mean
+from bridge.agents.diagnostic import Diagnostic
 from bridge.errors import BridgeError
+from bridge.hints import did_you_mean
 from bridge.policy.condition_problem import Problem, place, shown
 
 if TYPE_CHECKING:

@@ -25,9 +25,9 @@ import orjson
 
 from bridge import own_files
 from bridge.agent_loop.chat_model import ModelFailed
-from bridge.agents.diagnostic import did_you_mean
 from bridge.endpoint.http_transport import UNPACKED, refuse_packed
 from bridge.errors import BadSetting, BridgeError, ExtraMissing, InvalidRequest
+from bridge.hints import did_you_mean
 from bridge.llama.gguf import NotAModel, read_header
 from bridge.llama.recommended import PART, HubFile
 from bridge.protocol.names import MODEL_FILE

@@ -7,8 +7,8 @@ the models that they are made from for licences and parameters.
 import re
 from typing import NamedTuple
 
-from bridge.agents.diagnostic import did_you_mean
 from bridge.errors import InvalidRequest
+from bridge.hints import did_you_mean
 from bridge.protocol.names import MODEL_FILE
 
 HUB = "https://huggingface.co/"

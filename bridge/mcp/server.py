@@ -11,7 +11,6 @@ import signal
 import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from difflib import get_close_matches
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -24,6 +23,7 @@ from pydantic import ValidationError
 
 from bridge.api.bridge import Bridge
 from bridge.errors import BridgeError, InvalidRequest
+from bridge.hints import did_you_mean
 from bridge.mcp import task_tools
 from bridge.mcp.records import (
     JSON,
@@ -167,8 +167,7 @@ class Server(MCPServer[None]):
             return
         known = tools[name].input_schema["properties"]
         for each in arguments.keys() - known.keys():
-            near = get_close_matches(each, known, n=1)
-            hint = f"; did you mean {near[0]}?" if near else ""
+            hint = did_you_mean(each, known, 1)
             raise InvalidRequest(f"{name} has no argument {each[:100]!r}{hint}")
 
 

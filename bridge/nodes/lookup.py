@@ -1,11 +1,11 @@
 """Find the node that `FILE` or `FILE::NAME` means, in a project."""
 
-import difflib
 import os
 import stat
 from pathlib import Path
 
 from bridge.errors import InvalidRequest
+from bridge.hints import close
 from bridge.nodes.outline import LANGUAGES, outline
 from bridge.protocol.request import Node
 from bridge.store.nofollow import open_beneath
@@ -85,7 +85,7 @@ def _near(name: str, names: list[str]) -> str:
     """A hint: names with the same last part, near matches, or what there is."""
     last = name.rpartition(".")[2]
     same = [n for n in names if n.rpartition(".")[2] == last]
-    near = same or difflib.get_close_matches(name, names, n=3, cutoff=0.7)
+    near = same or close(name, names)
     if near:
         return f"did you mean {' or '.join(repr(n) for n in near[:3])}?"
     if not names:

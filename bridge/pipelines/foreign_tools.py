@@ -10,7 +10,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from bridge.agents.diagnostic import did_you_mean, did_you_mean_tool
+from bridge.agents.diagnostic import did_you_mean_tool
+from bridge.hints import did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -9,8 +9,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from bridge.agents.diagnostic import describe, did_you_mean
+from bridge.agents.diagnostic import describe
 from bridge.config import LONGEST_S
+from bridge.hints import did_you_mean
 from bridge.pipelines.expressions import Known
 from bridge.protocol.durations import parse_duration
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from bridge.agents.diagnostic import did_you_mean
 from bridge.agents.validate import check
+from bridge.hints import did_you_mean
 from bridge.pipelines.fields import ApprovalFields, WaitFields
 from bridge.pipelines.foreign_tools import foreign_step
 
@@ -89,7 +89,7 @@ def _renamed(
         place = (*at, "arguments", key)
         here = meant.renamed.get(key)
         if here is None:
-            hint = did_you_mean(key, meant.renamed, 0.75)
+            hint = did_you_mean(key, meant.renamed)
             hint = hint or f"; there are {', '.join(meant.renamed)}"
             reading.expressions.tree.error(place, f"unknown argument{hint}")
             is_wrong = True

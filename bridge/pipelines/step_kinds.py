@@ -7,7 +7,8 @@ import re
 import shlex
 from typing import TYPE_CHECKING, Any
 
-from bridge.agents.diagnostic import describe, did_you_mean
+from bridge.agents.diagnostic import describe
+from bridge.hints import did_you_mean
 from bridge.pipelines.argv import NeedsShell, split_command
 from bridge.pipelines.expressions import Known
 from bridge.pipelines.reading import Made, Reading

@@ -6,9 +6,9 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from bridge.agents.diagnostic import did_you_mean
 from bridge.agents.validate import check
 from bridge.flow.drawing import bare
+from bridge.hints import did_you_mean
 from bridge.pipelines.expressions import Known
 from bridge.pipelines.fields import StepFields
 from bridge.pipelines.pipeline import PipelineStep, Repeat

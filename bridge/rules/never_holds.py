@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable, Collection, Iterator
 from typing import Any
 
-from bridge.agents.diagnostic import did_you_mean
+from bridge.hints import did_you_mean
 from bridge.policy.rule_set import TOOL_EVENTS
 from bridge.policy.tool_classes import tools_of
 from bridge.policy.tool_names import KNOWN, is_known

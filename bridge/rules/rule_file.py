@@ -20,10 +20,11 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
 from pydantic import Field
 
 from bridge.agents.definition import StrictModel
-from bridge.agents.diagnostic import Diagnostic, Place, did_you_mean, format_place
-from bridge.agents.other_kinds import foreign_rules
+from bridge.agents.diagnostic import Diagnostic, Place, format_place
+from bridge.agents.foreign_fields import foreign_rules
 from bridge.agents.validate import check
 from bridge.agents.yaml_source import Tree, read_tree
+from bridge.hints import did_you_mean
 from bridge.policy.rule_set import EVENTS
 from bridge.rules.rule_parts import CAN_BLOCK, RuleReader, wrong_names
 from bridge.store.location import with_tilde
@@ -130,10 +131,9 @@ def _is_foreign(tree: Tree) -> bool:
     if not isinstance(tree.value, dict) or tree.value.keys() & set(RULE_EVENTS):
         return False
     other = foreign_rules(tree.value)
-    if other is None or other.field == "variables":
-        return False
-    tree.error((other.field,), f"this is {other.what}: {other.way}")
-    return True
+    if other is not None:
+        tree.error((other.field,), f"this is {other.what}: {other.way}")
+    return other is not None
 
 
 def read_rules(

@@ -6,7 +6,9 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from bridge.agents import templates
-from bridge.agents.diagnostic import Place, describe, did_you_mean
+from bridge.agents.diagnostic import Place, describe
+from bridge.agents.fields import template_names
+from bridge.hints import did_you_mean
 from bridge.policy import tool_names
 from bridge.policy.condition_compiler import (
     EVENT_NAMES,
@@ -208,15 +210,8 @@ class RuleReader:
         if effect == "inject_context" and self.event not in _TAKES_CONTEXT:
             message = f"in {self.event} this would make it go on: write block"
             self.error(effect, message)
-        try:
-            names = templates.names_in(text)
-        except templates.TemplateFailed as exc:
-            at = (*self.place, effect, *more)
-            first = self.tree.text_lines.get(at, self.tree.line_of(at))
-            line = first + (exc.line or 1) - 1
-            # The first line has the place's column; others have none that is known.
-            known = None if line == self.tree.line_of(at) else line
-            self.tree.error(at, f"not a template: {exc}", line=known)
+        names = template_names(self.tree, (*self.place, effect, *more), text)
+        if names is None:
             return text
         for name in sorted(names - self.known):
             hint = did_you_mean(name, self.known)

@@ -7,7 +7,7 @@ those of MCP servers, may have any field.
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from bridge.agents.diagnostic import did_you_mean
+from bridge.hints import did_you_mean
 from bridge.policy.tool_classes import tools_of
 
 _SHELL = (

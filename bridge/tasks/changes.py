@@ -6,8 +6,8 @@ import sqlite3
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from bridge.agents.diagnostic import did_you_mean
 from bridge.errors import InvalidRequest
+from bridge.hints import did_you_mean
 from bridge.protocol.wording import quoted
 from bridge.tasks.dependencies import move_under
 from bridge.tasks.queries import tree

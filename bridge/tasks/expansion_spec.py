@@ -13,8 +13,8 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from bridge.agents.diagnostic import did_you_mean
 from bridge.errors import InvalidRequest
+from bridge.hints import did_you_mean
 from bridge.protocol.digest import sha256_of
 from bridge.protocol.plain_json import dumps, loads
 from bridge.protocol.wording import quoted, shortened

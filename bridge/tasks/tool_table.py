@@ -9,13 +9,13 @@ that a call that is repeated after a kill does nothing twice, and returns the sa
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from difflib import get_close_matches
 from inspect import getdoc
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pydantic import BaseModel, ValidationError
 
 from bridge.errors import InvalidRequest
+from bridge.hints import close, did_you_mean
 from bridge.protocol.record import first_problem
 from bridge.protocol.wording import quoted
 from bridge.tasks import calls
@@ -111,7 +111,7 @@ def find_tool(name: str) -> Tool:
     """
     if name in TOOLS:
         return TOOLS[name]
-    near = get_close_matches(str(name), TOOLS, n=1, cutoff=0.75)
+    near = close(str(name), TOOLS)
     near = [ELSEWHERE[name]] if name in ELSEWHERE else near
     hint = f"; did you mean {near[0]}?" if near else f"; known: {', '.join(TOOLS)}"
     raise UnknownTool(f"there is no tool {quoted(name)}{hint}")
@@ -166,8 +166,7 @@ def _problem(tool: Tool, exc: ValidationError) -> str:
         place, _, rest = said.partition(": ")
         return f"{tool.name}: {place.partition('.')[0]}: {rest}"
     known = [*tool.arguments.model_fields]
-    near = get_close_matches(str(wrong[0]), known, n=1)
-    hint = f"; did you mean {near[0]}?" if near else f"; known: {', '.join(known)}"
+    hint = did_you_mean(str(wrong[0]), known) or f"; known: {', '.join(known)}"
     return f"{tool.name} has no argument {quoted(wrong[0])}{hint}"
 
 

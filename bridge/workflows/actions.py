@@ -15,7 +15,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, cast
 
-from bridge.agents.diagnostic import Place, describe, did_you_mean
+from bridge.agents.diagnostic import Place, describe
+from bridge.hints import did_you_mean
 from bridge.policy.tool_names import is_own_server
 from bridge.workflows.own_tools import (
     SPAWNS,

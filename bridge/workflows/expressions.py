@@ -13,7 +13,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from bridge.agents import templates
-from bridge.agents.diagnostic import Place, describe, did_you_mean
+from bridge.agents.diagnostic import Place, describe
+from bridge.agents.fields import template_names
+from bridge.hints import did_you_mean
 from bridge.policy.condition_compiler import EVENT_NAMES, compile_condition
 from bridge.policy.condition_problem import InvalidCondition
 from bridge.policy.condition_text import compile_text, compile_value
@@ -91,13 +93,8 @@ class Expressions:
         if not isinstance(text, str) or not text.strip():
             self.tree.error(place, f"expected a text, got {describe(text)}")
             return ""
-        try:
-            names = templates.names_in(text)
-        except templates.TemplateFailed as exc:
-            first = self.tree.text_lines.get(place, self.tree.line_of(place))
-            line = first + (exc.line or 1) - 1
-            known = None if line == self.tree.line_of(place) else line
-            self.tree.error(place, f"not a template: {exc}", line=known)
+        names = template_names(self.tree, place, text)
+        if names is None:
             return text
         self._use(names, place)
         for name in sorted(names - self.known):

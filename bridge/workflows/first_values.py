@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
-from bridge.agents.diagnostic import did_you_mean
 from bridge.errors import InvalidRequest
+from bridge.hints import did_you_mean
 from bridge.policy.condition import MAY, ConditionError, evaluate
 from bridge.policy.value_length import check_length
 from bridge.protocol.names import declared_as

@@ -43,7 +43,7 @@ def find_workflow(
     names no file. One that is only looked at, not `is_used`, needs no trust.
 
     Raises:
-        InvalidRequest: there is none, it cannot be read, or it is a pipeline.
+        InvalidRequest: it does not exist, cannot be read, or is a pipeline.
         NotTrusted: the project brings it, and its user has not agreed to that.
     """
     files = WorkflowFiles(settings, project)

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from bridge.agents.own_steps import OTHERS_NAME, fields_of
+from bridge.agents.load import OTHERS_NAME, fields_of
 from bridge.agents.registry import Registry
 from bridge.agents.yaml_source import read_tree
 from bridge.errors import InvalidRequest
@@ -41,9 +41,7 @@ def read_steps(
         tree.value = fields_of(tree.value)
         _rename(tree)
     digest = hashlib.sha256(steps.text.encode("utf-8", "replace")).hexdigest()
-    return read_in(
-        tree, (), steps.layer, digest, name=steps.agent, check_agent=check_agent
-    )
+    return read_in(tree, steps.layer, digest, name=steps.agent, check_agent=check_agent)
 
 
 def with_steps(loaded: Loaded, check_agent: CheckAgent) -> Loaded:

@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import TYPE_CHECKING
 
-from bridge.agents.diagnostic import did_you_mean, did_you_mean_tool
+from bridge.agents.diagnostic import did_you_mean_tool
+from bridge.hints import did_you_mean
 
 if TYPE_CHECKING:
     from pydantic.fields import FieldInfo

@@ -5,16 +5,15 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from typing import TYPE_CHECKING, Any
 
-from bridge.agents.diagnostic import Place, did_you_mean
+from bridge.agents.diagnostic import Place
+from bridge.hints import did_you_mean
 
 if TYPE_CHECKING:
     from bridge.agents.yaml_source import Tree
     from bridge.policy.step_record import CompiledWorkflow
 
 
-def check_paths(
-    tree: Tree, place: Place, code: CompiledWorkflow, names: Collection[str]
-) -> None:
+def check_paths(tree: Tree, code: CompiledWorkflow, names: Collection[str]) -> None:
     """Check that every step can be entered, and that the end can be reached."""
     steps = code["steps"]
     if not steps:
@@ -25,12 +24,12 @@ def check_paths(
     reached = _reachable(ways, [code["first"]])
     for number, name in enumerate(steps):
         if name not in reached:
-            at = (*place, "steps", number)
-            tree.warn(at, f"no transition leads to the step {name!r}")
+            message = f"no transition leads to the step {name!r}"
+            tree.warn(("steps", number), message)
     ends = exit_steps(code["exit"])
     if ends is None:
         return
-    at = (*place, "exit_condition")
+    at: Place = ("exit_condition",)
     for name in sorted(ends - set(steps)):
         hint = did_you_mean(name, names)
         tree.error(at, f"no step is named {name!r}{hint}")
@@ -39,12 +38,11 @@ def check_paths(
         named = ", ".join(sorted(known))
         tree.error(at, f"no transition leads to {named}: the workflow would never end")
     elif known:
-        _warn_of_dead_ends(tree, place, ways, known & reached, reached)
+        _warn_of_dead_ends(tree, ways, known & reached, reached)
 
 
 def _warn_of_dead_ends(
     tree: Tree,
-    place: Place,
     ways: dict[str, list[str]],
     ends: set[str],
     reached: set[str],
@@ -57,7 +55,7 @@ def _warn_of_dead_ends(
     for number, name in enumerate(ways):
         if name in reached and name not in good:
             message = f"no way leads from the step {name!r} to the end"
-            tree.warn((*place, "steps", number), message)
+            tree.warn(("steps", number), message)
 
 
 def _reachable(ways: dict[str, list[str]], first: Iterable[str]) -> set[str]:

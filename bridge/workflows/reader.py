@@ -21,11 +21,11 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from bridge.agents.diagnostic import Diagnostic, Place, describe, did_you_mean
-from bridge.agents.foreign_fields import OF_AN_AGENT
-from bridge.agents.other_kinds import other_kind
+from bridge.agents.diagnostic import Diagnostic, Place, describe
+from bridge.agents.foreign_fields import OF_AN_AGENT, other_kind
 from bridge.agents.validate import check
 from bridge.agents.yaml_source import Tree, read_tree
+from bridge.hints import did_you_mean
 from bridge.pipelines.problems import InvalidWorkflow
 from bridge.policy.step_workflow import VERSION
 from bridge.store.location import with_tilde
@@ -97,7 +97,7 @@ def read_workflow(
     if _is_something_else(tree):
         problems = tuple(tree.problems)
         return StepWorkflow(file.stem, file, layer, problems=problems, digest=digest)
-    return read_in(tree, (), layer, digest, name=file.stem, check_agent=check_agent)
+    return read_in(tree, layer, digest, name=file.stem, check_agent=check_agent)
 
 
 def _is_something_else(tree: Tree) -> bool:
@@ -116,15 +116,14 @@ def _is_something_else(tree: Tree) -> bool:
 
 def read_in(
     tree: Tree,
-    place: Place,
     layer: str,
     digest: str,
     *,
     name: str,
     check_agent: Callable[[str], str | None] = lambda _name: None,
 ) -> StepWorkflow:
-    """Read the step workflow at a place of a file; `name` if it has none of its own."""
-    reader = _Reader(tree, place, check_agent)
+    """Read the step workflow in a tree; `name` if it has none of its own."""
+    reader = _Reader(tree, check_agent)
     named = reader.fields.name or name
     code = reader.read(named, layer, digest)
     problems = tuple(sorted(tree.problems, key=lambda p: (p.line, p.column or 0)))
@@ -143,18 +142,12 @@ def read_in(
 
 
 class _Reader:
-    def __init__(
-        self, tree: Tree, place: Place, check_agent: Callable[[str], str | None]
-    ) -> None:
+    def __init__(self, tree: Tree, check_agent: Callable[[str], str | None]) -> None:
         self.tree = tree
-        self.place = place
         self.check_agent = check_agent
-        value = tree.value
-        for key in place:
-            value = value[key]
-        self.value = value
+        self.value = tree.value
         self.names: dict[str, int] = {}
-        _, self.fields = check(WorkflowFields, tree, self._known(), place)
+        _, self.fields = check(WorkflowFields, tree, self._known())
 
     def _known(self) -> Any:
         """The fields, without those that are obeyed elsewhere or nowhere."""
@@ -162,7 +155,7 @@ class _Reader:
             return self.value
         for name in sorted(ELSEWHERE.keys() & self.value.keys()):
             message = f"a step workflow has no {name}; {ELSEWHERE[name]}"
-            self.tree.error((*self.place, name), message)
+            self.tree.error((name,), message)
         owned = {**self.value}
         for name in (*ELSEWHERE, "owners"):
             owned.pop(name, None)
@@ -176,7 +169,7 @@ class _Reader:
         for key in _WITHOUT_USE:
             if getattr(fields, key) is not None:
                 way = "it begins with `hostbridge workflow activate`, or by an agent"
-                tree.warn((*self.place, key), f"changes nothing here: {way}")
+                tree.warn((key,), f"changes nothing here: {way}")
         declared = self._variables()
         found = self._steps()
         owners = self._owners(declared, found)
@@ -188,7 +181,7 @@ class _Reader:
             after = found[number + 1][1].name if number + 1 < len(found) else None
             reader = steps.StepReader(tree, place, step, expressions, actions)
             compiled[step.name] = reader.read(self.names, after)
-        place = (*self.place, "exit_condition")
+        place = ("exit_condition",)
         code: CompiledWorkflow = {
             "version": VERSION,
             "name": name,
@@ -209,10 +202,10 @@ class _Reader:
             code["exit"] = expressions.condition(place, fields.exit_condition)
         else:
             tree.warn(
-                self.place,
+                (),
                 "has no exit_condition: it ends only by `hostbridge workflow end`",
             )
-        check_paths(tree, self.place, code, self.names)
+        check_paths(tree, code, self.names)
         self._check_use(declared, owners, expressions)
         return code
 
@@ -221,7 +214,7 @@ class _Reader:
         for key in (_SESSIONS, "variables"):
             given = getattr(self.fields, key)
             for name, value in given.items():
-                place = (*self.place, key, name)
+                place = (key, name)
                 for why in misnamed(name):
                     self.tree.error(place, why)
                 declared[name] = value
@@ -236,7 +229,7 @@ class _Reader:
         for name, value in declared.items():
             if isinstance(value, str) and "${{" in value:
                 key = "variables" if name in self.fields.variables else _SESSIONS
-                place = (*self.place, key, name)
+                place = (key, name)
                 found[name] = expressions.value(place, value)
                 declared[name] = None
         return found
@@ -245,9 +238,9 @@ class _Reader:
         """The steps with their places; those without a name are left out."""
         found: list[tuple[Place, StepFields]] = []
         if not self.fields.steps:
-            self.tree.error((*self.place, "steps"), "has no steps")
+            self.tree.error(("steps",), "has no steps")
         for number, value in enumerate(self.fields.steps):
-            place = (*self.place, "steps", number)
+            place = ("steps", number)
             step = steps.fields_of(self.tree, place, value)
             if step is None:
                 continue
@@ -267,10 +260,10 @@ class _Reader:
             return owners
         if not isinstance(said, dict):
             what = f"expected owners by variable, got {describe(said)}"
-            self.tree.error((*self.place, "owners"), what)
+            self.tree.error(("owners",), what)
             return owners
         for name, owner in said.items():
-            place = (*self.place, "owners", name)
+            place = ("owners", name)
             if owner not in OWNERS:
                 hint = did_you_mean(str(owner), OWNERS)
                 what = f"expected model or tool, got {describe(owner)}{hint}"
@@ -286,7 +279,7 @@ class _Reader:
         value = self.fields.on_premature_stop
         if value is None:
             return None
-        place = (*self.place, "on_premature_stop")
+        place = ("on_premature_stop",)
         stop = steps.stop_in(self.tree, place, value, expressions)
         often = self.fields.variables.get("premature_stop_max_attempts")
         if stop is not None and isinstance(often, int) and often > 0:
@@ -300,5 +293,5 @@ class _Reader:
         for name in declared:
             if name not in expressions.used and name not in owners.known:
                 key = "variables" if name in self.fields.variables else _SESSIONS
-                place = (*self.place, key, name)
+                place = (key, name)
                 self.tree.warn(place, "no step asks for this variable, or sets it")

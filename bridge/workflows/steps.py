@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from bridge.agents.diagnostic import Place, did_you_mean
+from bridge.agents.diagnostic import Place
 from bridge.agents.validate import check
+from bridge.hints import did_you_mean
 from bridge.workflows import tool_lists
 from bridge.workflows.fields import (
     OF_A_STEP,

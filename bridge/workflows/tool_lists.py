@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from bridge.agents.diagnostic import Place, describe, did_you_mean
+from bridge.agents.diagnostic import Place, describe
+from bridge.agents.fields import check_tool
 from bridge.policy import tool_names
 from bridge.policy.step_workflow import OWN_SERVER
 from bridge.workflows.own_tools import STARTERS, near_tool, own_tools
@@ -140,9 +141,4 @@ def _check_tool(tree: Tree, place: Place, name: str) -> None:
             place, f"{name!r}: name the whole tool; the rest is a rule of the step"
         )
     elif not tool_names.is_known(name) and "*" not in name:
-        # LS was a tool of earlier clients: it is no misspelt LSP.
-        hint = "" if name == "LS" else did_you_mean(name, tool_names.KNOWN)
-        if hint:
-            tree.error(place, f"there is no tool {name!r}{hint}")
-        else:
-            tree.warn(place, f"unknown tool {name!r}")
+        check_tool(tree, place, name)

@@ -32,22 +32,22 @@ def test_an_agent_in_another_programs_form(world):
     """What only describes is a warning at its place; the rest means what it did."""
     found = world.load("fixer.yaml", FOREIGN)
 
-    usual = "changes nothing: every agent here is so"
+    blocked = "mcp__hostbridge__cancel_agent, mcp__github__*"
     assert [str(p).partition("fixer.yaml:")[2] for p in found.problems] == [
-        "2: warning: version: means nothing here",
-        "3: warning: enabled: means nothing here: an agent that is there is on",
-        "6: warning: provider: 'codex' is no provider here: `routes` says who answers; by default all may",
-        "7: warning: model: 'gpt-9' is no model here: the model is that of the route which answers; there are haiku, sonnet, opus, fable, GGUF files and openai:NAME",
-        "8: warning: priority: orders nothing here: `priority` is high, normal or low, of a request",
-        f"9: warning: isolation: {usual}",
-        f"10: warning: base_branch: {usual}",
-        "11: warning: timeout: 0 is no limit here: the usual one counts",
-        "12: warning: max_turns: 0 is no limit here: the usual one counts",
-        f"13: warning: surfaces: {usual}",
-        f"14: warning: sources: {usual}",
-        f"15: warning: sandbox: {usual}",
-        "16: warning: blocked_mcp_tools: read as blocked_tools: [mcp__hostbridge__cancel_agent, mcp__github__*]",
-        "18: warning: workflows.rule_selectors: rules have no tags here: all of rules.yaml bind it; what others block goes there",
+        "2: warning: version: a string ('2.0') is not ours, ignored",
+        "3: warning: enabled: a boolean (True) is not ours, ignored",
+        "6: warning: provider: a string ('codex') is not ours, ignored",
+        "7: warning: model: a string ('gpt-9') is not ours, ignored",
+        "8: warning: priority: an integer (20) is not ours, ignored",
+        "9: warning: isolation: a string ('none') is not ours, ignored",
+        "10: warning: base_branch: a string ('main') is not ours, ignored",
+        "11: warning: timeout: an integer (0) is not ours, ignored",
+        "12: warning: max_turns: an integer (0) is not ours, ignored",
+        "13: warning: surfaces: a list is not ours, ignored",
+        "14: warning: sources: a list is not ours, ignored",
+        f"16: warning: blocked_mcp_tools: read as blocked_tools: [{blocked}]",
+        "18: warning: workflows.rule_selectors: a mapping is not ours, ignored",
+        "19: warning: workflows.skill_selectors: a mapping is not ours, ignored",
     ]
     agent = found.definition
     assert (
@@ -58,32 +58,30 @@ def test_an_agent_in_another_programs_form(world):
 
 
 ELSEWHERE = {
-    "enabled: false": "enabled: an agent cannot be switched off here: move the file elsewhere, or take this out to have it",
+    "enabled: false": "enabled: unknown field",
     "instructions: a\nprompt: b": "instructions: an agent has `prompt` or instructions: write it into `prompt`",
     "goal: [a]": "goal: expected a string, got a list",
     "provider: locla": "provider: expected 'claude', 'local' or 'endpoint'",
     "provider: [codex]": "provider: expected 'claude', 'local' or 'endpoint'",
     "model: sonet": "model: expected one of",
     "priority: true": "priority: expected 'high', 'normal' or 'low'",
-    "isolation: clone": "isolation: an agent has no isolation here: a pipeline's",
-    "isolation: worktree": "isolation: an agent has no isolation here: a pipe",
-    "surfaces: [persona]": "surfaces: an agent has no surfaces here: `routes`",
-    "sandbox: {enabled: true}": "sandbox: an agent has no sandbox here: what",
-    "skills: {all: [a]}": "skills: an agent has no skills here: an agent loads",
-    "rule_definitions: {}\nmodel: opus": "rule_definitions: an agent has no rule_",
+    "isolation: clone": "isolation: unknown field",
+    "isolation: worktree": "isolation: unknown field",
+    "surfaces: [persona]": "surfaces: unknown field",
+    "sandbox: {enabled: true}": "sandbox: unknown field",
+    "skills: {all: [a]}": "skills: unknown field",
+    "rule_definitions: {}\nmodel: opus": "rule_definitions: unknown field",
     "blocked_mcp_tools: a:b": "blocked_mcp_tools: expected a list, got",
     "blocked_mcp_tools: [a]": "blocked_mcp_tools[0]: expected server:tool, got",
     "blocked_mcp_tools: [1]": "blocked_mcp_tools[0]: expected server:tool, got",
-    "workflows: {rules: [a]}": "workflows.rules: this is no workflow; the rules that bind an agent are in",
-    "workflows: {rules: 1}": "workflows.rules: this is no workflow; the rules that bind an agent are in",
-    "workflows: {variables: {a: false}}": "workflows.variables: this is no workflow; write them into",
-    "workflows: {skill_selectors: {include: [a]}}": "workflows.skill_selectors: this is no workflow; say in `prompt`",
+    "workflows: {rules: [a]}": "workflows.rules: expected a mapping, got a list",
+    "workflows: {rules: 1}": "workflows.rules: expected a mapping, got an integer",
 }
 
 
 @pytest.mark.parametrize("line", ELSEWHERE)
 def test_error_what_changes_an_agent_elsewhere(world, line):
-    """One error, with what to write here; nothing that binds is dropped."""
+    """Nothing that binds an agent is dropped."""
     found = world.load("a.yaml", f"name: a\n{line}\n")
 
     [error] = found.errors

@@ -79,7 +79,7 @@ def test_a_long_list_of_names_is_cut(extra):
     ("model", "hint"),
     [
         ("claude-opus-4-1", "did you mean opus?"),
-        ("Sonet", "did you mean sonnet or inherit?"),
+        ("Sonet", "did you mean sonnet?"),
         ("x", "known models are: fable, haiku, inherit, opus, sonnet"),
     ],
 )

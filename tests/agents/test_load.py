@@ -123,8 +123,8 @@ def test_error_in_a_yaml_agent(world, text):
 KINDS = {
     "on_before_tool:\n  - when: tool_name == 'Bash'": "on_before_tool: this is a rules file, not an agent: it belongs in ~/.hostbridge/rules.yaml or .bridge/rules.yaml",
     "steps:\n  - {name: fix, allowed_tools: [Read]}\nvariables: {}": "steps: this is a workflow, not an agent: it belongs in ~/.hostbridge/workflows or .bridge/workflows",
-    "steps:\n  - {id: a, exec: [ls]}\ninputs: {x: {}}": "steps: this is a pipeline, not an agent: it belongs in ~/.hostbridge/workflows or .bridge/workflows",
-    "type: pipeline\nsteps: []": "steps: this is a pipeline, not an agent: it belongs in ~/.hostbridge/workflows or .bridge/workflows",
+    "steps:\n  - {id: a, exec: [ls]}\ninputs: {x: {}}": "steps: this is a workflow, not an agent: it belongs in ~/.hostbridge/workflows or .bridge/workflows",
+    "type: pipeline\nsteps: []": "steps: this is a workflow, not an agent: it belongs in ~/.hostbridge/workflows or .bridge/workflows",
 }
 
 

@@ -15,16 +15,17 @@ REFUSED = {
     "import os\n\ndef run(inputs):\n    return os.environ\n": "3: it ends with 'run'",
     "import os\nos.listdir('.')\n": f"2: os.listdir does not work: {USE}",
     "import os.path\nos.path.exists(file)\n": f"2: os.path.exists does not work: {USE}",
-    "from os import environ\n1\n": "1: 'os.environ' is not supported",
-    "import subprocess\nsubprocess.run(file)\n": "1: No module named 'subprocess'",
-    "def f():\n    import shutil\nf()\n": "2: No module named 'shutil'",
-    "from grail import external\nexternal\n": "1: No module named 'grail'",
+    "from os import environ\n1\n": f"1: os.environ does not work: {USE}",
+    "import subprocess\nsubprocess.run(file)\n": f"1: there is no module 'subprocess': "
+    f"{USE}",
+    "def f():\n    import shutil\nf()\n": f"2: there is no module 'shutil': {USE}",
+    "from grail import external\nexternal\n": f"1: there is no module 'grail': {USE}",
     "with open(file) as f:\n    f.read()\n": f"1: open() opens no file: {USE}",
     "from pathlib import Path\nPath(file).read_text()\n": f"2: .read_text() reaches no "
     f"file: {USE}",
     "a = 1\na + missing\n": "2: name 'missing' is not defined",
     "def f():\n    return inputs['x']\nf()\n": "2: name 'inputs' is not defined",
-    "input('x')\n": "1: name 'input' is not defined",
+    "import a, urllib.request\n1\n": f"1: there is no module 'urllib.request': {USE}",
 }
 
 
@@ -52,6 +53,7 @@ FINE = [
     "from pathlib import Path\nPath(file).name\n",
     "import json, re, math\njson.dumps(read_file(file))\n",
     "try:\n    import tomllib\nexcept ImportError:\n    tomllib = None\n1\n",
+    "try:\n    import requests\nexcept ImportError:\n    requests = None\n1\n",
     "try:\n    1 / 0\nexcept Exception as e:\n    print(str(e))\n",
     "print(file)\ndef f():\n    pass\n",
     "def f():\n    global q\n    q = 1\nf()\nq\n",

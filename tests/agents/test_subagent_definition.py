@@ -12,8 +12,8 @@ import runworld
 from agentworld import LINT, lint_problems
 
 import bridge
+from bridge.agents.prompt import NODE_NAMES, node_scope
 from bridge.agents.subagent_definition import InitialContext, load_subagent_definition
-from bridge.agents.syntax_node import NODE_NAMES, node_scope
 from bridge.agents.templates import TemplateFailed
 from bridge.errors import BadDefinition
 from bridge.protocol.request import Node

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+import yaml
 
 from bridge.agents.yaml_source import MAX_DEPTH, Tree, read_tree
 
@@ -54,8 +55,9 @@ ERRORS = {
     "": ["1: the file is empty"],
     "a: [1": ["1: not YAML: did not find expected ',' or ']'"],
     "a: yes\nb: Off": [f"1: a: yes: {BOOLEAN}", f"2: b: Off: {BOOLEAN}"],
-    "a: *b": ["1: a: alias *b: unknown"],
-    "a: &b [*b]": ["1: a[0]: alias *b: contains itself"],
+    "a: *b": ["1: no value above has the name of this alias"],
+    "a: &b [*b]": ["1: nested more than 50 levels deep"],
+    "[" * 5000: ["1: nested more than 50 levels deep"],
     "? [a]\n: b": ["1: a key must be a plain word"],
     "a: 1\nb: !!int 4": [f"2: b: the tag '!!int' {TAG}"],
     "a: !!str 5": [f"1: a: the tag '!!str' {TAG}"],
@@ -63,7 +65,10 @@ ERRORS = {
     "!!str a: 1": [f"1: the tag '!!str' {TAG}"],
     "a: 1234567890123456789012": ["1: a: the number has more than 18 digits"],
     "a: 1e999": ["1: a: the number is too large"],
-    "\n" + "[" * (MAX_DEPTH + 2): ["2: nested more than 50 levels deep"],
+    "a: &b 1\nc: &b 2": ["2: a value above has the same &name"],
+    "\n" + "[" * (MAX_DEPTH + 2) + "]" * (MAX_DEPTH + 2): [
+        "2: nested more than 50 levels deep"
+    ],
 }
 
 
@@ -99,9 +104,17 @@ def test_the_line_of_a_value_is_that_of_its_key():
     tree = read("a:\n  - b: 1\n\n    c: |\n\n      text\n")
 
     assert tree.line_of(("a", 0, "c")) == 4
-    assert tree.text_lines["a", 0, "c"] == 5
     # For a missing value, the nearest one around it.
     assert tree.line_of(("a", 0, "nothing", 7)) == 2
+
+
+def test_the_lines_of_a_block_begin_below_its_key():
+    tree = read("a:\n  - b: 1\n\n    c: |\n\n      text\n")
+
+    tree.error_on_line(("a", 0, "c"), 2, "wrong")
+    tree.error_on_line(("a", 0, "b"), 1, "wrong")
+
+    assert [problem.line for problem in tree.problems] == [6, 2]
 
 
 def test_error_half_of_a_surrogate_pair_in_the_text():
@@ -115,10 +128,18 @@ def test_error_half_of_a_surrogate_pair_in_the_text():
 
 def test_error_half_of_a_surrogate_pair(monkeypatch):
     """PyYAML without libyaml accepts it."""
-    monkeypatch.delattr("yaml.CSafeLoader", raising=False)
+    pure = type("Pure", (yaml.SafeLoader,), {"resolve": lambda *_given: None})
+    monkeypatch.setattr("bridge.agents.yaml_source._Loader", pure)
 
     tree = read('a: "x\\ud800"')
 
     assert tree.value == {"a": "x?"}
     expected = ["f.yaml:1: a: half of a surrogate pair is not a character"]
     assert list(map(str, tree.problems)) == expected
+
+
+def test_error_nested_too_deep_without_libyaml(monkeypatch):
+    pure = type("Pure", (yaml.SafeLoader,), {"resolve": lambda *_given: None})
+    monkeypatch.setattr("bridge.agents.yaml_source._Loader", pure)
+
+    assert problems("[" * 5000) == ["1: nested more than 50 levels deep"]

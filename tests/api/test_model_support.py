@@ -23,7 +23,7 @@ REFUSED = [
     ("local", "openai:q", False, "a model of a server is for --route endpoint"),
     ("host", "openai:q", True, "a model of a server is for --route endpoint"),
     ("endpoint", "x.gguf", True, "a model file is for --route local"),
-    ("local", "haikuu", True, "; did you mean haiku?"),
+    ("local", "haikuu", True, "; did you mean 'haiku'?"),
     ("endpoint", "qwen", True, " or openai:NAME"),
     ("host", "haikuu", False, "did you mean haiku?"),
 ]

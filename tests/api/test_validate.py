@@ -154,7 +154,7 @@ WRONG = [
     ("validate", {"complexity": "huge"}, "'huge': expected trivial, low, medium"),
     ("validate", {"staged": "yes"}, "staged 'yes': expected True or False"),
     ("validate", {"together": "yes"}, "together 'yes': expected True or False"),
-    ("validate", {"validator": ONE}, "did you mean validators?"),
+    ("validate", {"validator": ONE}, "did you mean 'validators'?"),
     ("validate", {"timeout_s": -1}, f"timeout_s -1{SECONDS}"),
     ("validate", {"step_timeout_s": 0}, f"step_timeout_s 0{SECONDS}"),
     ("validate", {"max_agents": -1}, "-1: expected a number of agents, 0 or more"),

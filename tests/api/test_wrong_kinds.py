@@ -143,9 +143,9 @@ def test_error_a_project_that_is_no_path(kind):
 @pytest.mark.parametrize(
     ("way", "option", "near"),
     [
-        ("ask", "timeout", "; did you mean timeout_s?"),
-        ("wait", "timeout", "; did you mean timeout_s?"),
-        ("ask", "modell", "; did you mean model?"),
+        ("ask", "timeout", "; did you mean 'timeout_s'?"),
+        ("wait", "timeout", "; did you mean 'timeout_s'?"),
+        ("ask", "modell", "; did you mean 'model'?"),
         ("submit", "on_stage", ""),
         ("ask", "request_id", ""),
     ],

@@ -123,7 +123,7 @@ def test_a_task_goes_through_its_life(tools):
     [
         (("clsoe_task", {}), "there is no tool 'clsoe_task'; did you mean close_task?"),
         (("nonsense", {}), "there is no tool 'nonsense'; known: get_task, "),
-        (("get_task", {"taskid": 1}), "no argument 'taskid'; did you mean task_id?"),
+        (("get_task", {"taskid": 1}), "no argument 'taskid'; did you mean 'task_id'?"),
         (("get_task", {"x": 1}), "get_task has no argument 'x'; known: task_id"),
         (("get_task", {}), "get_task: task_id: field required"),
         (("get_task", {"task_id": [1]}), "get_task: task_id: expected"),
