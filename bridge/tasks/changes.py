@@ -3,37 +3,16 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from bridge.agents.diagnostic import did_you_mean
 from bridge.errors import InvalidRequest
-from bridge.protocol.wording import quoted
 from bridge.tasks.dependencies import move_under
+from bridge.tasks.fields import CHANGEABLE
 from bridge.tasks.queries import tree
-from bridge.tasks.records import Ref, checked_text, get, number_of, rank_of, set_columns
+from bridge.tasks.records import Ref, get, number_of, set_columns
 from bridge.tasks.task import Task, TaskRefused
-
-
-def _text(name: str) -> Callable[[object], str]:
-    return lambda value: checked_text(name, value)
-
-
-def _truth(value: object) -> bool:
-    if not isinstance(value, bool):
-        raise InvalidRequest(f"is_expanded: must be true or false, got {quoted(value)}")
-    return value
-
-
-# How the value of each is checked; `parent` is apart.
-_FIELDS: dict[str, Callable[[Any], Any]] = {
-    "title": _text("title"),
-    "description": _text("description"),
-    "priority": rank_of,
-    "category": _text("category"),
-    "validation_criteria": _text("validation_criteria"),
-    "is_expanded": _truth,
-}
 
 
 def update(
@@ -47,14 +26,14 @@ def update(
         UnknownTask: the task or its parent is not there.
     """
     number = number_of(connection, ref)
-    known = {*_FIELDS, "parent"}
+    known = {*CHANGEABLE, "parent"}
     for name in values.keys() - known:
         near = did_you_mean(name, known)
         raise InvalidRequest(
             f"a task's {name!r} cannot be changed{near or '; what can: '}"
             + ("" if near else ", ".join(sorted(known)))
         )
-    checked = {n: _FIELDS[n](value) for n, value in values.items() if n != "parent"}
+    checked = {n: CHANGEABLE[n](v) for n, v in values.items() if n != "parent"}
     if checked:
         set_columns(connection, number, now_ms, checked)
     if "parent" in values:

@@ -17,7 +17,8 @@ from bridge.store.live_runs import is_marked, run_of
 from bridge.store.queries import find_unfinished
 from bridge.store.state import State
 from bridge.store.store import Store
-from bridge.tasks.records import Ref, checked_text, get, set_columns
+from bridge.tasks.fields import checked_text
+from bridge.tasks.records import Ref, get, set_columns
 from bridge.tasks.task import Holder, Status, Task, TaskClaimed
 from bridge.tasks.transitions import Action, move
 

@@ -21,18 +21,18 @@ from bridge.protocol.record import Unparsable, from_value, newer_named
 from bridge.protocol.wording import quoted, shortened
 from bridge.tasks.circles import drawn, find_circle
 from bridge.tasks.claims import let_go
+from bridge.tasks.fields import checked_text, checked_uuid
 from bridge.tasks.foreign import find_foreign
 from bridge.tasks.lifecycle import reopen
-from bridge.tasks.records import (
-    Ref,
-    checked_text,
-    checked_uuid,
-    number_of,
-    rank_of,
-    set_columns,
-)
+from bridge.tasks.records import Ref, number_of, set_columns
 from bridge.tasks.task import Status
-from bridge.tasks.task_record import TaskRecord, all_records, history_of, made_uuid
+from bridge.tasks.task_record import (
+    TaskRecord,
+    all_records,
+    history_of,
+    made_uuid,
+    row_of,
+)
 from bridge.tasks.validation_state import forget
 
 Prefer = Literal["ours", "theirs"]
@@ -327,18 +327,8 @@ class _Merge:
 
     def _write(self, record: TaskRecord, versions: Iterable[str]) -> None:
         """All of a task but its links, with these versions in its history."""
-        values = {
-            **{name: getattr(record, name) for name in _TEXTS},
-            "status": record.status,
-            "priority": rank_of(record.priority),
-            "assignee": record.assignee,
-            "is_expanded": record.is_expanded,
-            "created_ms": record.created_at,
-            "updated_ms": record.updated_at,
-            "closed_ms": record.closed_at,
-            "history": plain_json.dumps(history_of(versions)).decode(),
-            "more": plain_json.dumps(_unknown(record)).decode(),
-        }
+        history = plain_json.dumps(history_of(versions)).decode()
+        values = row_of(record) | {"history": history}
         names, marks = ", ".join(values), ", ".join("?" * len(values))
         # No `ON CONFLICT`: it would use up a number.
         if record.uuid in self.ours:
@@ -483,9 +473,3 @@ def _difference(
     else:
         said = (f"{k} {quoted(one.get(k))} → {quoted(two.get(k))}" for k in keys)
     return ", ".join(said)
-
-
-def _unknown(record: TaskRecord) -> dict[str, object]:
-    """The keys that this hostbridge does not know."""
-    known = {each.json_name for each in TaskRecord.fields.values()}
-    return {key: v for key, v in record.to_data().items() if key not in known}

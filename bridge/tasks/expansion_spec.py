@@ -19,7 +19,7 @@ from bridge.protocol.digest import sha256_of
 from bridge.protocol.plain_json import dumps, loads
 from bridge.protocol.wording import quoted, shortened
 from bridge.tasks.circles import find_circle
-from bridge.tasks.records import checked_text, rank_of
+from bridge.tasks.fields import checked_text, rank_of
 from bridge.tasks.task import RANKS
 
 MAX_SUBTASKS = 2_000

@@ -115,27 +115,27 @@ class NewTask(NamedTuple):
     uuid: str | None = None
 
 
-class TaskOptions(TypedDict, total=False):
-    """What `Tasks.create` takes beside the title: see `NewTask`."""
+class TaskContent(TypedDict, total=False):
+    """What can be said of a task beside its title, at first and later."""
 
     description: str
     priority: str | int
     category: str
     validation_criteria: str
     parent: str | int | None
+
+
+class TaskOptions(TaskContent, total=False):
+    """What `Tasks.create` takes beside the title: see `NewTask`."""
+
     depends_on: tuple[str | int, ...] | list[str | int] | str | int
     uuid: str | None
 
 
-class TaskFields(TypedDict, total=False):
+class TaskFields(TaskContent, total=False):
     """What `Tasks.update` can change."""
 
     title: str
-    description: str
-    priority: str | int
-    category: str
-    validation_criteria: str
-    parent: str | int | None
     is_expanded: bool
 
 

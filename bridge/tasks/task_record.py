@@ -93,6 +93,19 @@ def history_of(versions: Iterable[str]) -> tuple[str, ...]:
     return tuple(ordered[-_MOST_VERSIONS:])
 
 
+# What a line does not have by that name in the row of its task.
+_NAMES = {"created_at": "created_ms", "updated_at": "updated_ms"}
+_NAMES |= {"closed_at": "closed_ms"}
+_KNOWN = frozenset(each.json_name for each in TaskRecord.fields.values())
+# The columns of a task by the names of a line; its links are apart.
+_LINKS = ("parent", "depends_on")
+_COLUMNS = {
+    name: _NAMES.get(name, name)
+    for name in TaskRecord.fields
+    if name not in ("schema_version", *_LINKS)
+}
+
+
 def all_records(connection: sqlite3.Connection) -> Iterator[TaskRecord]:
     """Every task, by uuid: so two exports of the same tasks are the same."""
     before: dict[int, list[str]] = {}
@@ -101,36 +114,33 @@ def all_records(connection: sqlite3.Connection) -> Iterator[TaskRecord]:
         "JOIN tasks b ON b.number = d.depends_on ORDER BY b.uuid"
     ):
         before.setdefault(number, []).append(uuid)
-    for row in connection.execute(
-        "SELECT t.number, t.uuid, t.title, t.description, t.status, t.priority, "
-        "t.category, t.validation_criteria, p.uuid, t.assignee, t.reason, "
-        "t.is_expanded, t.created_ms, t.updated_ms, t.closed_ms, t.history, t.more "
-        "FROM tasks t LEFT JOIN tasks p ON p.number = t.parent ORDER BY t.uuid"
+    columns = ", ".join(f"t.{name}" for name in _COLUMNS.values())
+    for number, more, parent, *row in connection.execute(
+        f"SELECT t.number, t.more, p.uuid, {columns} FROM tasks t "  # noqa: S608 - ours
+        "LEFT JOIN tasks p ON p.number = t.parent ORDER BY t.uuid"
     ):
-        yield _record(row, tuple(before.get(row[0], ())))
+        values = dict(zip(_COLUMNS, row, strict=True))
+        values |= {
+            "status": Status(values["status"]),
+            "priority": RANKS[values["priority"] - 1],
+            "is_expanded": bool(values["is_expanded"]),
+            "history": tuple(plain_json.loads(values["history"])),
+            "parent": parent,
+            "depends_on": tuple(before.get(number, ())),
+        }
+        known = TaskRecord(**values)
+        if more == "{}":
+            yield known
+        else:
+            unknown = plain_json.loads(more)
+            yield TaskRecord.model_validate(unknown | known.to_data())
 
 
-def _record(row: tuple[Any, ...], before: tuple[str, ...]) -> TaskRecord:
-    (_, uuid, title, description, status, rank, category, criteria, parent, assignee,
-     reason, is_expanded, created, updated, closed, history, more) = row  # fmt: skip
-    known = TaskRecord(
-        uuid=uuid,
-        title=title,
-        description=description,
-        status=Status(status),
-        priority=RANKS[rank - 1],
-        category=category,
-        validation_criteria=criteria,
-        parent=parent,
-        depends_on=before,
-        assignee=assignee,
-        reason=reason,
-        is_expanded=bool(is_expanded),
-        created_at=created,
-        updated_at=updated,
-        closed_at=closed,
-        history=tuple(plain_json.loads(history)),
-    )
-    if more == "{}":
-        return known
-    return TaskRecord.model_validate(plain_json.loads(more) | known.to_data())
+def row_of(record: TaskRecord) -> dict[str, Any]:
+    """The columns of a task, as a line has them; its links and history are apart."""
+    row = {column: getattr(record, name) for name, column in _COLUMNS.items()}
+    unknown = {key: v for key, v in record.to_data().items() if key not in _KNOWN}
+    return row | {
+        "priority": record.priority.rank,
+        "more": plain_json.dumps(unknown).decode(),
+    }
