@@ -69,8 +69,8 @@ class StepRequests:
             return self.spawn(given, key)
         from bridge.tasks.claims import holder_in, holder_of_run
         from bridge.tasks.task import Holder
-        from bridge.tasks.tool_deeds import ToolContext
         from bridge.tasks.tool_table import call
+        from bridge.tasks.tools import ToolContext
 
         delegator = self.delegator
         texts: list[str] = []

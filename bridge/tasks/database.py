@@ -207,6 +207,21 @@ class Database:
         connection.execute(f"PRAGMA user_version = {len(self.steps)}")
 
 
+class Joined(Database):
+    """The tasks within a transaction that the caller has begun, and ends."""
+
+    def __init__(self, store: Store, transaction: sqlite3.Connection) -> None:
+        super().__init__(store)
+        self._begun = transaction
+
+    @contextmanager
+    def read(self) -> Iterator[sqlite3.Connection]:
+        """As `Database.read`, in the same transaction."""
+        yield self._begun
+
+    write = read
+
+
 # What a child of ours was forked in the middle of: closing it would roll back, and
 # remove the journal of its parent.
 _of_parent: list[Connection] = []

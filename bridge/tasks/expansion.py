@@ -13,9 +13,9 @@ from typing import Any, NamedTuple
 from bridge.protocol.plain_json import dumps, loads
 from bridge.tasks import expansion_spec
 from bridge.tasks.circles import drawn, path, waits_for
-from bridge.tasks.expansion_spec import BadSpec, Spec, Subtask
+from bridge.tasks.expansion_spec import BadSpec, Spec
 from bridge.tasks.records import Ref, get, insert_all, next_number, set_columns
-from bridge.tasks.task import NewTask, Status, Task, TaskRefused
+from bridge.tasks.task import Status, Task, TaskRefused
 from bridge.tasks.task_data import refs_of
 
 _NAMED = 5
@@ -120,7 +120,7 @@ def execute(
         raise BadSpec([*filter(None, problems)])
     first = next_number(connection)
     new = [
-        (_new(each), (*(first + one for one in each.depends_on), *each.waits_for))
+        (each.new, (*(first + one for one in each.depends_on), *each.waits_for))
         for each in found.spec.subtasks
     ]
     insert_all(connection, first, new, task.number, now_ms)
@@ -131,16 +131,6 @@ def execute(
         [now_ms, dumps(created).decode(), task.number],
     )
     return found._replace(task=get(connection, ref), created=tuple(created)), False
-
-
-def _new(part: Subtask) -> NewTask:
-    return NewTask(
-        part.title,
-        part.description,
-        part.priority,
-        part.category,
-        part.validation_criteria,
-    )
 
 
 def data_of(expansion: Expansion) -> dict[str, Any]:

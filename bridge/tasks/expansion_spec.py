@@ -10,8 +10,21 @@ them, or on a task that is there already: `"#42"`.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Callable, Mapping, Sequence
+from typing import Annotated, Any, NamedTuple
+
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    PlainValidator,
+    TypeAdapter,
+    ValidationError,
+    ValidationInfo,
+    WithJsonSchema,
+    model_validator,
+)
 
 from bridge.agents.diagnostic import did_you_mean
 from bridge.errors import InvalidRequest
@@ -19,16 +32,14 @@ from bridge.protocol.digest import sha256_of
 from bridge.protocol.plain_json import dumps, loads
 from bridge.protocol.wording import quoted, shortened
 from bridge.tasks.circles import find_circle
-from bridge.tasks.fields import checked_text, rank_of
-from bridge.tasks.task import RANKS
+from bridge.tasks.fields import CONTENT
+from bridge.tasks.task import RANKS, NewTask
 
 MAX_SUBTASKS = 2_000
 _NAMED = 10
 _DIGITS = 9
 # How others spell it, and how we do.
 _SPELT = {"validation": "validation_criteria", "name": "id"}
-_TEXTS = ("title", "description", "validation_criteria", "category")
-_FIELDS = ("id", *_TEXTS, "priority", "depends_on")
 _TASK = re.compile(r"#[0-9]{1,15}\Z")
 
 
@@ -49,6 +60,125 @@ class BadSpec(InvalidRequest):
         self.problems = tuple(problems)
 
 
+def _checked(name: str) -> BeforeValidator:
+    """A field of a new task, checked as that is."""
+
+    def check(value: object) -> Any:
+        try:
+            found = CONTENT[name](value)
+        except InvalidRequest as exc:
+            raise ValueError(exc.what) from None
+        return str(RANKS[found - 1]) if name == "priority" else found
+
+    return BeforeValidator(check)
+
+
+def _id(value: object) -> str:
+    if isinstance(value, bool) or not isinstance(value, str | int):
+        raise ValueError(f"id: expected text, got {quoted(value)}")  # noqa: TRY004 - pydantic's
+    return str(value)
+
+
+class _Whole(NamedTuple):
+    """What a subtask may depend on: the others, and tasks outside."""
+
+    ids: Mapping[str, int]
+    length: int
+    check_outside: Callable[[int], str]
+
+    def position(self, ref: object) -> int | None:
+        if isinstance(ref, bool) or not isinstance(ref, str | int):
+            return None
+        if str(ref) in self.ids:
+            return self.ids[str(ref)]
+        if isinstance(ref, str):
+            ref = int(ref) if ref.isdecimal() and len(ref) <= _DIGITS else -1
+        return ref if 0 <= ref < self.length else None
+
+    def nowhere(self, ref: object) -> str:
+        near = did_you_mean(str(ref), self.ids) if isinstance(ref, str) else ""
+        return (
+            f"there is no subtask {quoted(ref)}{near}; expected a position from 0 to "
+            f"{self.length - 1}, an id of this spec, or a task such as #42"
+        )
+
+
+def _found(ref: Any, info: ValidationInfo[_Whole]) -> int | str:
+    """The position that is meant, or the task outside, as `#42`."""
+    whole = info.context
+    if isinstance(ref, str) and _TASK.match(ref) and ref not in whole.ids:
+        if problem := whole.check_outside(int(ref[1:])):
+            raise ValueError(problem)
+        return ref
+    position = whole.position(ref)
+    if position is None:
+        raise ValueError(whole.nowhere(ref))
+    return position
+
+
+def _several(value: Any) -> Any:
+    return value if isinstance(value, list) else [value]
+
+
+class _Part(BaseModel):
+    """A subtask, as a spec has it."""
+
+    model_config = ConfigDict(extra="forbid", validate_default=True)
+
+    title: Annotated[str, _checked("title")] = Field("", description="One line.")
+    id: Annotated[str | None, BeforeValidator(_id)] = Field(
+        None, validate_default=False, description="By which others depend on it."
+    )
+    description: Annotated[str, _checked("description")] = ""
+    validation_criteria: Annotated[str, _checked("validation_criteria")] = ""
+    category: Annotated[str, _checked("category")] = ""
+    priority: Annotated[str, _checked("priority")] = Field(
+        "normal", description="high, normal or low."
+    )
+    depends_on: Annotated[
+        list[
+            Annotated[
+                Any,
+                PlainValidator(_found),
+                WithJsonSchema({"type": ["integer", "string"]}),
+            ]
+        ],
+        BeforeValidator(_several),
+    ] = Field(
+        [],
+        description="What must be closed before: positions in this list, from 0; ids "
+        "of it; or tasks such as #42.",
+    )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _spelt(cls, value: Any) -> Any:
+        """The fields that are given, in our spelling; a title is enough."""
+        if isinstance(value, str):
+            return {"title": value}
+        if not isinstance(value, dict):
+            return value
+        for theirs, ours in _SPELT.items():
+            if theirs in value and ours in value:
+                raise ValueError(f"{theirs}: the same as {ours}; give one")
+        named = {_SPELT.get(str(n), str(n)): each for n, each in value.items()}
+        return {name: each for name, each in named.items() if each is not None}
+
+
+_PARTS = TypeAdapter(list[_Part])
+# What a model sees of a spec.
+SCHEMA = {
+    "type": "object",
+    "required": ["subtasks"],
+    "properties": {
+        "subtasks": {
+            "type": "array",
+            "items": _Part.model_json_schema() | {"required": ["title"]},
+        }
+    },
+}
+
+
 class Subtask(NamedTuple):
     """A task that is to be made.
 
@@ -62,6 +192,11 @@ class Subtask(NamedTuple):
     priority: str
     depends_on: tuple[int, ...]
     waits_for: tuple[int, ...]
+
+    @property
+    def new(self) -> NewTask:
+        """What it begins with; what it depends on is apart."""
+        return NewTask(**{name: getattr(self, name) for name in CONTENT})
 
 
 class Spec(NamedTuple):
@@ -87,7 +222,15 @@ class Spec(NamedTuple):
 
 def restored(text: str) -> Spec:
     """The spec whose `text` this is: it was checked."""
-    return Spec(tuple(Subtask(*map(_hashable, row)) for row in loads(text)))
+    found = [Subtask(*row) for row in loads(text)]
+    return Spec(
+        tuple(
+            each._replace(
+                depends_on=tuple(each.depends_on), waits_for=tuple(each.waits_for)
+            )
+            for each in found
+        )
+    )
 
 
 def read(value: object, *, check_outside: Callable[[int], str] = lambda _: "") -> Spec:
@@ -104,124 +247,58 @@ def read(value: object, *, check_outside: Callable[[int], str] = lambda _: "") -
         raise BadSpec([f"subtasks: expected a list of subtasks, got {quoted(found)}"])
     if len(found) > MAX_SUBTASKS:
         raise BadSpec([f"subtasks: {len(found):,}; at most {MAX_SUBTASKS:,}"])
-    reader = _Reader(found, check_outside)
-    for name in fields.keys() - {"subtasks", "tasks"}:
-        reader.problems.append(_unknown(str(name), ["subtasks"], ""))
+    strange = fields.keys() - {"subtasks", "tasks"}
+    problems = [_unknown(str(name), ["subtasks"], "") for name in strange]
     if "subtasks" in fields and "tasks" in fields:
-        reader.problems.append("tasks: the same as subtasks; give one of them")
-    spec = Spec(tuple(reader.subtasks()))
-    if not reader.problems:
-        reader.problems += _circle(spec)
-    if reader.problems:
-        raise BadSpec(reader.problems)
+        problems.append("tasks: the same as subtasks; give one of them")
+    ids, twice = _ids(found)
+    try:
+        whole = _Whole(ids, len(found), check_outside)
+        parts = _PARTS.validate_python(found, context=whole)
+    except ValidationError as exc:
+        errors = exc.errors(include_url=False, include_context=False)
+        raise BadSpec([*problems, *twice, *map(_said, errors)]) from None
+    spec = Spec(tuple(map(_subtask, parts)))
+    if problems := problems + twice or _circle(spec):
+        raise BadSpec(problems)
     return spec
 
 
-class _Reader:
-    """Reads subtasks, and gathers what is wrong."""
-
-    def __init__(self, found: list[Any], check_outside: Callable[[int], str]) -> None:
-        self.problems: list[str] = []
-        self._found = [self._spelt(n, each) for n, each in enumerate(found)]
-        self._check_outside = check_outside
-        self._ids = self._named()
-
-    def subtasks(self) -> Iterator[Subtask]:
-        for number, fields in enumerate(self._found):
-            place = f"subtasks[{number}]"
-            for name in fields.keys() - set(_FIELDS):
-                self.problems.append(_unknown(name, _FIELDS, f"{place}."))
-            texts = {name: self._text(place, fields, name) for name in _TEXTS}
-            inside, outside = self._depends_on(number, fields.get("depends_on"))
-            yield Subtask(
-                **texts,
-                priority=self._priority(place, fields.get("priority")),
-                depends_on=inside,
-                waits_for=outside,
+def _ids(found: list[Any]) -> tuple[dict[str, int], list[str]]:
+    """Which subtask has which id, and which ids stand twice."""
+    ids: dict[str, int] = {}
+    problems = []
+    for number, each in enumerate(found):
+        name = each.get("id", each.get("name")) if isinstance(each, dict) else None
+        if isinstance(name, str | int) and ids.setdefault(str(name), number) != number:
+            first = ids[str(name)]
+            problems.append(
+                f"subtasks[{number}].id: {quoted(name)} is subtasks[{first}]'s"
             )
-
-    def _spelt(self, number: int, value: Any) -> Mapping[str, Any]:
-        """The fields that are given, in our spelling."""
-        place = f"subtasks[{number}]"
-        if isinstance(value, str):
-            # A title is enough.
-            return {"title": value}
-        if not isinstance(value, dict):
-            self.problems.append(f"{place}: expected an object, got {quoted(value)}")
-            return {"title": "?"}
-        for theirs, ours in _SPELT.items():
-            if theirs in value and ours in value:
-                self.problems.append(f"{place}.{theirs}: the same as {ours}; give one")
-        named = {_SPELT.get(str(n), str(n)): each for n, each in value.items()}
-        return {name: each for name, each in named.items() if each is not None}
-
-    def _named(self) -> dict[str, int]:
-        known: dict[str, int] = {}
-        for number, fields in enumerate(self._found):
-            if (name := fields.get("id")) is None:
-                continue
-            place = f"subtasks[{number}].id"
-            if not isinstance(name, str | int) or isinstance(name, bool):
-                self.problems.append(f"{place}: expected text, got {quoted(name)}")
-            elif str(name) in known:
-                first = known[str(name)]
-                self.problems.append(f"{place}: {quoted(name)} is subtasks[{first}]'s")
-            else:
-                known[str(name)] = number
-        return known
-
-    def _text(self, place: str, fields: Mapping[str, Any], name: str) -> str:
-        try:
-            return checked_text(name, fields.get(name, ""))
-        except InvalidRequest as exc:
-            self.problems.append(f"{place}.{exc.what}")
-            return ""
-
-    def _priority(self, place: str, value: object) -> str:
-        try:
-            return str(RANKS[rank_of("normal" if value is None else value) - 1])
-        except InvalidRequest as exc:
-            self.problems.append(f"{place}.{exc.what}")
-            return ""
-
-    def _depends_on(
-        self, number: int, value: Any
-    ) -> tuple[tuple[int, ...], tuple[int, ...]]:
-        given = [] if value is None else value if isinstance(value, list) else [value]
-        inside: set[int] = set()
-        outside: set[int] = set()
-        for position, ref in enumerate(given):
-            place = f"subtasks[{number}].depends_on[{position}]"
-            if isinstance(ref, str) and _TASK.match(ref) and ref not in self._ids:
-                if problem := self._check_outside(int(ref[1:])):
-                    self.problems.append(f"{place}: {problem}")
-                outside.add(int(ref[1:]))
-            elif (found := self._position(ref)) is not None:
-                inside.add(found)
-            else:
-                self.problems.append(f"{place}: {self._nowhere(ref)}")
-        return tuple(sorted(inside)), tuple(sorted(outside))
-
-    def _position(self, ref: object) -> int | None:
-        if isinstance(ref, bool) or not isinstance(ref, str | int):
-            return None
-        if str(ref) in self._ids:
-            return self._ids[str(ref)]
-        if isinstance(ref, str):
-            ref = int(ref) if ref.isdecimal() and len(ref) <= _DIGITS else -1
-        return ref if 0 <= ref < len(self._found) else None
-
-    def _nowhere(self, ref: object) -> str:
-        last = len(self._found) - 1
-        near = did_you_mean(str(ref), self._ids) if isinstance(ref, str) else ""
-        return (
-            f"there is no subtask {quoted(ref)}{near}; expected a position from 0 to "
-            f"{last}, an id of this spec, or a task such as #42"
-        )
+    return ids, problems
 
 
-def _hashable(value: Any) -> Any:
-    return tuple(value) if isinstance(value, list) else value
+def _said(error: Any) -> str:
+    """One of pydantic's errors, with its place."""
+    number, *inside = error["loc"]
+    place, said = f"subtasks[{number}]", error["msg"].removeprefix("Value error, ")
+    if error["type"] == "extra_forbidden":
+        return _unknown(str(inside[0]), [*_Part.model_fields], f"{place}.")
+    if error["type"] == "model_type":
+        return f"{place}: expected an object, got {quoted(error['input'])}"
+    if len(inside) > 1:
+        return f"{place}.{inside[0]}[{inside[1]}]: {said}"
+    # What checks a field names it.
+    return f"{place}.{said}"
+
+
+def _subtask(part: _Part) -> Subtask:
+    texts = {name: getattr(part, name) for name in CONTENT}
+    outside = {int(each[1:]) for each in part.depends_on if isinstance(each, str)}
+    inside = {each for each in part.depends_on if isinstance(each, int)}
+    return Subtask(
+        **texts, depends_on=tuple(sorted(inside)), waits_for=tuple(sorted(outside))
+    )
 
 
 def _unknown(name: str, known: Sequence[str], place: str) -> str:
@@ -233,11 +310,11 @@ def _circle(spec: Spec) -> list[str]:
     """The first circle that is found, drawn."""
     before = {number: each.depends_on for number, each in enumerate(spec.subtasks)}
     found = find_circle(before)
-    drawn = " → ".join(_said(spec, each) for each in found)
+    drawn = " → ".join(_named(spec, each) for each in found)
     return [f"subtasks[{found[0]}].depends_on: a circle: {drawn}"] if found else []
 
 
-def _said(spec: Spec, number: int) -> str:
+def _named(spec: Spec, number: int) -> str:
     return f"{number} ({shortened(spec.subtasks[number].title, 40)})"
 
 

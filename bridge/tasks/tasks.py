@@ -51,11 +51,17 @@ class Tasks:
     Args:
         store: of the project.
         holder: who claims, unless a claim says otherwise; by default this process.
+        database: within a transaction, that one's.
     """
 
-    def __init__(self, store: Store, holder: Holder | None = None) -> None:
+    def __init__(
+        self,
+        store: Store,
+        holder: Holder | None = None,
+        database: Database | None = None,
+    ) -> None:
         self.store = store
-        self.database = Database(store)
+        self.database = database or Database(store)
         self._holder = holder
 
     @property
@@ -103,13 +109,16 @@ class Tasks:
         Open, all that it depends on closed, no child that is not. What somebody held
         who is gone is taken back first.
         """
-        wanted = filter_of(which)
+        return self.ready_of(filter_of(which))
+
+    def ready_of(self, which: Filter) -> Found:
+        """As `ready`, of what a filter says."""
         with self.database.read() as connection:
             if not claims.abandoned(connection, self.store):
-                return queries.ready(connection, wanted)
+                return queries.ready(connection, which)
         with self.database.write() as connection:
             claims.take_back(connection, self.store)
-            return queries.ready(connection, wanted)
+            return queries.ready(connection, which)
 
     def counts(self) -> dict[str, int]:
         """How many there are of each status."""
@@ -202,9 +211,10 @@ class Tasks:
             return claims.release(connection, self.store, ref, holder, force=force)
 
     def review(self, ref: Ref, *, note: str = "") -> Task:
-        """Say that a task is done and needs a look; it is let go."""
+        """Say that a task is done and needs a look; it is let go, but by a run."""
+        now_ms, holder = self.store.now_ms(), self._holder
         with self.database.write() as connection:
-            return lifecycle.review(connection, ref, self.store.now_ms(), note=note)
+            return lifecycle.review(connection, ref, now_ms, note=note, holder=holder)
 
     def escalate(self, ref: Ref, *, reason: str) -> Task:
         """Hand a task to a person."""
