@@ -29,13 +29,13 @@ from bridge.cli.task_text import (
     line_of,
     task_lines,
     task_table,
-    task_value,
     tree_lines,
     tree_value,
 )
 from bridge.cli.task_validate import validate
 from bridge.errors import InvalidRequest
 from bridge.tasks.task import FilterOptions, Task, TaskFields, TaskOptions
+from bridge.tasks.task_data import json_form
 from bridge.tasks.tasks import Tasks
 
 OPTIONS = TASK_OPTIONS
@@ -61,7 +61,7 @@ def command(options: Namespace) -> int:
     for task in _change(tasks, verb, options):
         is_any = True
         if options.as_json:
-            say_json(task_value(task))
+            say_json(json_form(task))
         elif verb == "create":
             say(task.ref)
         else:
@@ -75,14 +75,15 @@ def _look(tasks: Tasks, verb: str, options: Namespace) -> None:
         task = tasks.get(options.words[0])
         holder = tasks.holder_of(task.number)
         if options.as_json:
-            say_json(task_value(task))
+            say_json(json_form(task))
         else:
             now_ms = tasks.store.now_ms()
             say(*task_lines(task, holder, now_ms, width))
     elif verb == "tree":
         branches = tasks.tree(*options.words)
         if options.as_json:
-            say_json(tree_value(branches))
+            for value in tree_value(branches):
+                say_json(value)
         else:
             say(*(tree_lines(branches, width) or ["no task is here yet"]))
     else:
@@ -95,7 +96,7 @@ def _say_table(
 ) -> None:
     if options.as_json:
         for task in found:
-            say_json(task_value(task))
+            say_json(json_form(task))
     elif found:
         say(*task_table(found, width))
     else:

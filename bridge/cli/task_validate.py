@@ -10,7 +10,6 @@ from bridge.cli.exit_codes import Exit
 from bridge.cli.interrupts import Interrupts
 from bridge.cli.output import prose, say, say_json
 from bridge.cli.progress import Progress
-from bridge.protocol.plain_types import camel_case
 from bridge.tasks.validation import VALIDATOR
 
 
@@ -21,7 +20,7 @@ def validate(bridge: Bridge, options: Namespace) -> int:
         found = _validated(bridge, word, options)
         is_good = is_good and found["state"] == "passed"
         if options.as_json:
-            say_json(_camel(found))
+            say_json(found)
         else:
             say(*_lines(found))
     return Exit.OK if is_good else Exit.FAILED
@@ -44,15 +43,9 @@ def _validated(bridge: Bridge, word: str, options: Namespace) -> dict[str, Any]:
 
 def _lines(found: dict[str, Any]) -> list[str]:
     """The verdict, and what was found."""
-    ref, turn, most = found["task_id"], found["iteration"], found["max_iterations"]
+    ref, turn, most = found["taskId"], found["iteration"], found["maxIterations"]
     lines = [f"{ref} {found['state']} (look {turn} of {most})"]
     lines += [f"  {prose(found['void'])}"] if found["void"] else []
     if found["state"] != "passed":
         lines += [f"  - {prose(each)}" for each in found["feedback"]]
     return lines
-
-
-def _camel(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {camel_case(name): _camel(each) for name, each in value.items()}
-    return [_camel(each) for each in value] if isinstance(value, list) else value

@@ -67,6 +67,7 @@ class StepRequests:
         """
         if action["do"] == "spawn_agent":
             return self.spawn(given, key)
+        from bridge.policy.tool_output import with_old_names
         from bridge.tasks.claims import holder_in, holder_of_run
         from bridge.tasks.task import Holder
         from bridge.tasks.tool_table import call
@@ -87,7 +88,7 @@ class StepRequests:
         elif holder is None:
             holder = Holder(f"agent {delegator.holder}", request=delegator.parent)
         context = ToolContext(delegator.store, delegator.settings, holder, start_agent)
-        result = call(context, action["tool"], given, key)
+        result = with_old_names(call(context, action["tool"], given, key))
         return Said(result, "\n".join(texts)) if texts else result
 
     def start(self, given: Json, dedup_key: str) -> Said:

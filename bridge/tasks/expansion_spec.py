@@ -30,6 +30,7 @@ from bridge.agents.diagnostic import did_you_mean
 from bridge.errors import InvalidRequest
 from bridge.protocol.digest import sha256_of
 from bridge.protocol.plain_json import dumps, loads
+from bridge.protocol.plain_types import camel_case
 from bridge.protocol.wording import quoted, shortened
 from bridge.tasks.circles import find_circle
 from bridge.tasks.fields import CONTENT
@@ -40,6 +41,7 @@ _NAMED = 10
 _DIGITS = 9
 # How others spell it, and how we do.
 _SPELT = {"validation": "validation_criteria", "name": "id"}
+_SPELT |= {camel_case(each): each for each in ("validation_criteria", "depends_on")}
 _TASK = re.compile(r"#[0-9]{1,15}\Z")
 
 

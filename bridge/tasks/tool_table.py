@@ -24,11 +24,12 @@ from pydantic import (
 )
 
 from bridge.errors import InvalidRequest
+from bridge.protocol.plain_types import camel_case
 from bridge.protocol.record import first_problem
 from bridge.protocol.wording import quoted
 from bridge.tasks import calls, tools
-from bridge.tasks.task import NewTask, Task
-from bridge.tasks.task_data import data_of, listed
+from bridge.tasks.task import NewTask
+from bridge.tasks.task_data import json_form
 from bridge.tasks.tools import ToolContext
 
 __all__ = ["TOOLS", "Tool", "ToolContext", "UnknownTool", "call", "find_tool"]
@@ -123,7 +124,8 @@ def _argument(deed: _Deed, name: str, kind: Any, default: Any) -> tuple[Any, Any
     field = Field(
         default,
         description=about[0] if about else None,
-        validation_alias=AliasChoices(name, *also),
+        # As results spell it, too, so that what a tool gave can be given back.
+        validation_alias=AliasChoices(*dict.fromkeys((name, *also, camel_case(name)))),
     )
     return (kind | None if default is None else kind), field
 
@@ -211,9 +213,9 @@ def _result(tool: Tool, context: ToolContext, checked: BaseModel) -> Any:
     """What a tool gives, as JSON values."""
     given = {name: value for name, value in checked if value is not None}
     result = tool.deed(context, **given)
-    if isinstance(result, Task):
-        return data_of(result)
-    return listed(result) if isinstance(result, list) else result
+    if isinstance(result, list):
+        result = {"tasks": result, "count": len(result)}
+    return json_form(result)
 
 
 def checked_arguments(tool: Tool, arguments: Mapping[str, Any]) -> Any:

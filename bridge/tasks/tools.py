@@ -26,7 +26,7 @@ from bridge.tasks.task import (
     TaskContent,
     TaskQuery,
 )
-from bridge.tasks.task_data import data_of, listed, refs_of
+from bridge.tasks.task_data import refs_of
 from bridge.tasks.tasks import Tasks
 
 if TYPE_CHECKING:
@@ -256,7 +256,9 @@ def orchestrate_ready_tasks(
     handed_out, waiting = ready[:room], ready[room:]
     if claim:
         handed_out = [context.tasks.claim(task.number) for task in handed_out]
-    return listed(handed_out) | {
+    return {
+        "tasks": handed_out,
+        "count": len(handed_out),
         "free": room,
         "in_progress": refs_of(task.number for task in begun),
         "waiting": refs_of(task.number for task in waiting[:_PARTS]),
@@ -305,7 +307,7 @@ def get_validation_context_smart(context: ToolContext, task_id: TaskRef) -> Any:
     parts = context.tasks.list(parent=look.task.number, limit=_PARTS)
     diff, notes = _uncommitted(context)
     return {
-        "task": data_of(look.task),
+        "task": look.task,
         "validation_criteria": look.task.validation_criteria,
         "parts": [
             {"id": p.ref, "title": p.title, "status": str(p.status), "reason": p.reason}

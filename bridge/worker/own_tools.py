@@ -144,7 +144,7 @@ def _on_tasks(agents: _Agents) -> Iterator[Tool]:
     def validated(given: Json) -> Any:
         """What its validator says, which has answered once it has been started."""
         begun = call(context, "validate_task", given)
-        return call(context, "get_validation_status", {"task_id": begun["task_id"]})
+        return call(context, "get_validation_status", {"task_id": begun["taskId"]})
 
     for name, tool in TOOLS.items():
         run = validated if name == "validate_task" else partial(call, context, name)
