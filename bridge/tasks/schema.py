@@ -69,4 +69,11 @@ ALTER TABLE tasks DROP COLUMN seen;
 DROP TABLE place;
 """
 
-STEPS = (_TASKS, TOOLS, _AGENTS, _HISTORY)
+# The version that was exported or imported last is enough.
+_EXCHANGED = """
+ALTER TABLE tasks ADD COLUMN exchanged TEXT NOT NULL DEFAULT '';
+UPDATE tasks SET exchanged = json_extract(history, '$[#-1]') WHERE history <> '[]';
+ALTER TABLE tasks DROP COLUMN history;
+"""
+
+STEPS = (_TASKS, TOOLS, _AGENTS, _HISTORY, _EXCHANGED)

@@ -153,15 +153,20 @@ class TaskFields(TaskContent, total=False):
     is_expanded: bool
 
 
-class TaskQuery(TypedDict, total=False):
+class ReadyQuery(TypedDict, total=False):
+    """Which of the ready tasks."""
+
+    category: str
+    priority: PriorityName
+
+
+class TaskQuery(ReadyQuery, total=False):
     """Which tasks: see `Filter`. One status may be given alone."""
 
     status: StatusName | list[StatusName] | tuple[StatusName, ...]
     parent: Annotated[str | int, "Right below this task."]
     under: Annotated[str | int, "Anywhere below this task."]
-    category: str
     assignee: str
-    priority: PriorityName
     text: Annotated[str, "In the title or the description."]
 
 

@@ -109,16 +109,13 @@ class Tasks:
         Open, all that it depends on closed, no child that is not. What somebody held
         who is gone is taken back first.
         """
-        return self.ready_of(filter_of(which))
-
-    def ready_of(self, which: Filter) -> Found:
-        """As `ready`, of what a filter says."""
+        wanted = filter_of(which)
         with self.database.read() as connection:
             if not claims.abandoned(connection, self.store):
-                return queries.ready(connection, which)
+                return queries.ready(connection, wanted)
         with self.database.write() as connection:
             claims.take_back(connection, self.store)
-            return queries.ready(connection, which)
+            return queries.ready(connection, wanted)
 
     def counts(self) -> dict[str, int]:
         """How many there are of each status."""
@@ -266,17 +263,18 @@ class Tasks:
         A line that was edited by hand is newer than what it was. What was changed on
         both sides stays as it is here, and is named, unless `prefer` says `ours` or
         `theirs`; that decides about all such tasks, or these `only`. A task without a
-        line stays. `name` is what messages call the export. Tasks of others (beads,
-        GitHub's issues, CSV, check lists) are added once, and never changed.
+        line stays, and so does one whose line is older, unless `only` names it. `name`
+        is what messages call the export. Tasks of others (beads, GitHub's issues, CSV,
+        check lists) are added once, and never changed.
 
         Raises:
             InvalidRequest: a line is no task, or tasks wait for each other.
             UnknownTask: one of `only` is not here.
             NewerSchema: a newer hostbridge wrote it.
         """
-        from bridge.tasks import exchange
+        from bridge.tasks import exchange, task_record
 
-        read, left_out = exchange.read(lines, name)
+        read, left_out = task_record.read(lines, name)
         now_ms = self.store.now_ms()
         with self.database.write() as connection:
             done = exchange.merge(connection, read, now_ms, prefer, only)

@@ -20,7 +20,7 @@ from bridge.tasks.expansion_spec import SCHEMA
 from bridge.tasks.queries import Filter
 from bridge.tasks.task import (
     Holder,
-    PriorityName,
+    ReadyQuery,
     Status,
     Task,
     TaskContent,
@@ -89,13 +89,13 @@ def list_tasks(
 def list_ready_tasks(
     context: ToolContext,
     parent: Annotated[str | int | None, "Anywhere below this task."] = None,
-    category: str | None = None,
-    priority: PriorityName | None = None,
     limit: Limit = 10,
+    **which: Unpack[ReadyQuery],
 ) -> list[Task]:
     """What can be begun, the most urgent first: nothing open is before or below it."""
-    which = Filter(under=parent, category=category, priority=priority, limit=limit)
-    return context.tasks.ready_of(which)
+    if parent is None:
+        return context.tasks.ready(limit=limit, **which)
+    return context.tasks.ready(limit=limit, under=parent, **which)
 
 
 def create_task(

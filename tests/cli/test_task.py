@@ -222,7 +222,7 @@ def test_export_and_import(project, tmp_path):
     assert json.loads(done.out) == {
         "added": 0, "changed": 1, "unchanged": 0, "conflicts": [],
         "changes": [{"number": 1, "title": "theirs", "what": what}], "absent": [],
-        "leftOut": [],
+        "leftOut": [], "older": [],
     }  # fmt: skip
     bad = project.run("task", "import", "-", stdin=b"{")
     assert bad.err.startswith("hostbridge: stdin:1: not JSON")
