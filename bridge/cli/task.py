@@ -15,7 +15,7 @@ For example:
 import sys
 from argparse import Namespace
 from collections.abc import Callable, Iterator
-from typing import cast
+from typing import Any, cast
 
 from bridge.api.bridge import Bridge
 from bridge.api.task_holder import person_here
@@ -24,7 +24,7 @@ from bridge.cli.inputs import read_words
 from bridge.cli.output import complain, say, say_json, tell
 from bridge.cli.screen import screen_of
 from bridge.cli.task_exchange import export, import_
-from bridge.cli.task_options import FILTERS, TASK_OPTIONS, refuse_others
+from bridge.cli.task_options import CONTENT, FILTERS, NAMES, TASK_OPTIONS, refuse_others
 from bridge.cli.task_text import (
     line_of,
     task_lines,
@@ -108,8 +108,7 @@ def _say_table(
 
 
 def _filter(verb: str, options: Namespace) -> FilterOptions:
-    given = {name: getattr(options, name) for name in FILTERS}
-    given["text"] = given.pop("search")
+    given = {NAMES[name]: getattr(options, NAMES[name]) for name in FILTERS}
     if verb == "list" and not (options.all or options.status):
         given["status"] = ("open", "in_progress", "needs_review", "escalated")
     return cast(
@@ -121,12 +120,13 @@ def _change(tasks: Tasks, verb: str, options: Namespace) -> Iterator[Task]:
     """Do it; yields each task that was changed."""
     words: list[str] = options.words
     if verb == "create":
-        yield tasks.create(" ".join(words), **_content(options))
+        fields = _fields(options) | {"depends_on": options.depends_on or ()}
+        yield tasks.create(" ".join(words), **cast("TaskOptions", fields))
     elif verb == "update":
         fields = _fields(options)
         if not fields:
             raise InvalidRequest(f"update needs what to change; see: {options.prog} -h")
-        yield tasks.update(words[0], **fields)
+        yield tasks.update(words[0], **cast("TaskFields", fields))
     elif verb == "depend":
         yield _depend(tasks, words[0], options)
     elif verb == "claim":
@@ -151,36 +151,21 @@ def _one_change(tasks: Tasks, verb: str, options: Namespace) -> Callable[[str], 
     return verbs[verb]
 
 
-def _content(options: Namespace) -> TaskOptions:
-    before = tuple(options.on or ())
-    return cast("TaskOptions", {**_fields(options), "depends_on": before})
-
-
-def _fields(options: Namespace) -> TaskFields:
-    found: TaskFields = {}
-    if options.title is not None:
-        found["title"] = options.title
-    if options.description is not None:
-        is_piped = options.description == "-"
-        text = read_words(None, "the description") if is_piped else options.description
-        found["description"] = text
-    if options.criteria is not None:
-        found["validation_criteria"] = options.criteria
-    if options.priority is not None:
-        found["priority"] = options.priority
-    if options.category is not None:
-        found["category"] = options.category
-    if options.parent is not None:
-        found["parent"] = None if options.parent == "none" else options.parent
-    return found
+def _fields(options: Namespace) -> dict[str, Any]:
+    """What is said of the task."""
+    given = {NAMES[name]: getattr(options, NAMES[name]) for name in CONTENT}
+    if given["description"] == "-":
+        given["description"] = read_words(None, "the description")
+    said = {name: value for name, value in given.items() if value is not None}
+    return said | {"parent": None} if given["parent"] == "none" else said
 
 
 def _depend(tasks: Tasks, word: str, options: Namespace) -> Task:
-    if not (options.on or options.not_on):
+    if not (options.depends_on or options.not_on):
         raise InvalidRequest("task depend needs --on TASK, or --not-on TASK")
     for other in options.not_on or ():
         tasks.depend_no_more(word, other)
-    for other in options.on or ():
+    for other in options.depends_on or ():
         tasks.depend(word, other)
     return tasks.get(word)
 

@@ -114,13 +114,13 @@ def execute(
         return found, True
     _unclosed(task)
     # What it waits for outside may have changed since it was saved.
-    outside = {each for one in found.spec.subtasks for each in one.waits_for}
+    outside = {each for one in found.spec.subtasks for each in one.outside}
     problems = [_why_not(connection, task, each) for each in sorted(outside)]
     if any(problems):
         raise BadSpec([*filter(None, problems)])
     first = next_number(connection)
     new = [
-        (each.new, (*(first + one for one in each.depends_on), *each.waits_for))
+        (each.new, (*(first + one for one in each.inside), *each.outside))
         for each in found.spec.subtasks
     ]
     insert_all(connection, first, new, task.number, now_ms)

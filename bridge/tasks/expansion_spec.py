@@ -42,6 +42,8 @@ _DIGITS = 9
 # How others spell it, and how we do.
 _SPELT = {"validation": "validation_criteria", "name": "id"}
 _SPELT |= {camel_case(each): each for each in ("validation_criteria", "depends_on")}
+# In the order in which a spec is kept.
+_TEXTS = ("title", "description", "validation_criteria", "category", "priority")
 _TASK = re.compile(r"#[0-9]{1,15}\Z")
 
 
@@ -122,8 +124,12 @@ def _several(value: Any) -> Any:
     return value if isinstance(value, list) else [value]
 
 
-class _Part(BaseModel):
-    """A subtask, as a spec has it."""
+class Subtask(BaseModel):
+    """A task that is to be made, as a spec has it.
+
+    Once it was checked, `depends_on` has positions in the spec, and tasks outside as
+    `#42`.
+    """
 
     model_config = ConfigDict(extra="forbid", validate_default=True)
 
@@ -166,8 +172,26 @@ class _Part(BaseModel):
         named = {_SPELT.get(str(n), str(n)): each for n, each in value.items()}
         return {name: each for name, each in named.items() if each is not None}
 
+    @property
+    def new(self) -> NewTask:
+        """What it begins with; what it depends on is apart."""
+        return NewTask(**{name: getattr(self, name) for name in CONTENT})
 
-_PARTS = TypeAdapter(list[_Part])
+    @property
+    def inside(self) -> tuple[int, ...]:
+        """The positions of those that it depends on."""
+        return tuple(
+            sorted({each for each in self.depends_on if isinstance(each, int)})
+        )
+
+    @property
+    def outside(self) -> tuple[int, ...]:
+        """The numbers of the tasks outside that it depends on."""
+        found = {int(each[1:]) for each in self.depends_on if isinstance(each, str)}
+        return tuple(sorted(found))
+
+
+_SUBTASKS = TypeAdapter(list[Subtask])
 # What a model sees of a spec.
 SCHEMA = {
     "type": "object",
@@ -175,30 +199,10 @@ SCHEMA = {
     "properties": {
         "subtasks": {
             "type": "array",
-            "items": _Part.model_json_schema() | {"required": ["title"]},
+            "items": Subtask.model_json_schema() | {"required": ["title"]},
         }
     },
 }
-
-
-class Subtask(NamedTuple):
-    """A task that is to be made.
-
-    `depends_on` has positions in the spec, `waits_for` the numbers of tasks outside.
-    """
-
-    title: str
-    description: str
-    validation_criteria: str
-    category: str
-    priority: str
-    depends_on: tuple[int, ...]
-    waits_for: tuple[int, ...]
-
-    @property
-    def new(self) -> NewTask:
-        """What it begins with; what it depends on is apart."""
-        return NewTask(**{name: getattr(self, name) for name in CONTENT})
 
 
 class Spec(NamedTuple):
@@ -214,7 +218,10 @@ class Spec(NamedTuple):
     @property
     def text(self) -> str:
         """As it is kept; `restored` has it back."""
-        return dumps([tuple(each) for each in self.subtasks]).decode()
+        return dumps([
+            (*(getattr(each, name) for name in _TEXTS), each.inside, each.outside)
+            for each in self.subtasks
+        ]).decode()  # fmt: skip
 
     @property
     def data(self) -> dict[str, Any]:
@@ -224,13 +231,13 @@ class Spec(NamedTuple):
 
 def restored(text: str) -> Spec:
     """The spec whose `text` this is: it was checked."""
-    found = [Subtask(*row) for row in loads(text)]
     return Spec(
         tuple(
-            each._replace(
-                depends_on=tuple(each.depends_on), waits_for=tuple(each.waits_for)
+            Subtask.model_construct(
+                **dict(zip(_TEXTS, texts, strict=True)),
+                depends_on=[*inside, *(f"#{number}" for number in outside)],
             )
-            for each in found
+            for *texts, inside, outside in loads(text)
         )
     )
 
@@ -256,11 +263,11 @@ def read(value: object, *, check_outside: Callable[[int], str] = lambda _: "") -
     ids, twice = _ids(found)
     try:
         whole = _Whole(ids, len(found), check_outside)
-        parts = _PARTS.validate_python(found, context=whole)
+        parts = _SUBTASKS.validate_python(found, context=whole)
     except ValidationError as exc:
         errors = exc.errors(include_url=False, include_context=False)
         raise BadSpec([*problems, *twice, *map(_said, errors)]) from None
-    spec = Spec(tuple(map(_subtask, parts)))
+    spec = Spec(tuple(parts))
     if problems := problems + twice or _circle(spec):
         raise BadSpec(problems)
     return spec
@@ -285,22 +292,13 @@ def _said(error: Any) -> str:
     number, *inside = error["loc"]
     place, said = f"subtasks[{number}]", error["msg"].removeprefix("Value error, ")
     if error["type"] == "extra_forbidden":
-        return _unknown(str(inside[0]), [*_Part.model_fields], f"{place}.")
+        return _unknown(str(inside[0]), [*Subtask.model_fields], f"{place}.")
     if error["type"] == "model_type":
         return f"{place}: expected an object, got {quoted(error['input'])}"
     if len(inside) > 1:
         return f"{place}.{inside[0]}[{inside[1]}]: {said}"
     # What checks a field names it.
     return f"{place}.{said}"
-
-
-def _subtask(part: _Part) -> Subtask:
-    texts = {name: getattr(part, name) for name in CONTENT}
-    outside = {int(each[1:]) for each in part.depends_on if isinstance(each, str)}
-    inside = {each for each in part.depends_on if isinstance(each, int)}
-    return Subtask(
-        **texts, depends_on=tuple(sorted(inside)), waits_for=tuple(sorted(outside))
-    )
 
 
 def _unknown(name: str, known: Sequence[str], place: str) -> str:
@@ -310,7 +308,7 @@ def _unknown(name: str, known: Sequence[str], place: str) -> str:
 
 def _circle(spec: Spec) -> list[str]:
     """The first circle that is found, drawn."""
-    before = {number: each.depends_on for number, each in enumerate(spec.subtasks)}
+    before = {number: each.inside for number, each in enumerate(spec.subtasks)}
     found = find_circle(before)
     drawn = " → ".join(_named(spec, each) for each in found)
     return [f"subtasks[{found[0]}].depends_on: a circle: {drawn}"] if found else []
@@ -321,7 +319,7 @@ def _named(spec: Spec, number: int) -> str:
 
 
 def _data(subtask: Subtask) -> dict[str, Any]:
-    fields = subtask._asdict()
-    outside = [f"#{number}" for number in fields.pop("waits_for")]
-    fields["depends_on"] = [*fields["depends_on"], *outside]
+    fields = {name: getattr(subtask, name) for name in _TEXTS}
+    outside = [f"#{number}" for number in subtask.outside]
+    fields["depends_on"] = [*subtask.inside, *outside]
     return {name: value for name, value in fields.items() if value}
