@@ -19,9 +19,12 @@ from typing import Any, cast
 
 from bridge.api.bridge import Bridge
 from bridge.api.task_holder import person_here
+from bridge.api.task_validation import Validation
 from bridge.cli.exit_codes import Exit
 from bridge.cli.inputs import read_words
-from bridge.cli.output import complain, say, say_json, tell
+from bridge.cli.interrupts import Interrupts
+from bridge.cli.output import complain, prose, say, say_json, tell
+from bridge.cli.progress import Progress
 from bridge.cli.screen import screen_of
 from bridge.cli.task_exchange import export, import_
 from bridge.cli.task_options import CONTENT, FILTERS, NAMES, TASK_OPTIONS, refuse_others
@@ -32,11 +35,11 @@ from bridge.cli.task_text import (
     tree_lines,
     tree_value,
 )
-from bridge.cli.task_validate import validate
 from bridge.errors import InvalidRequest
 from bridge.tasks.task import FilterOptions, Task, TaskFields, TaskOptions
 from bridge.tasks.task_data import json_form
 from bridge.tasks.tasks import Tasks
+from bridge.tasks.validation import VALIDATOR
 
 OPTIONS = TASK_OPTIONS
 USAGE = "[VERB] [TASK|TITLE|FILE]..."
@@ -55,7 +58,7 @@ def command(options: Namespace) -> int:
     if verb in ("export", "import"):
         return (export if verb == "export" else import_)(tasks, options)
     if verb == "validate":
-        return validate(bridge, options)
+        return _validate(bridge, options)
     is_any = False
     # Each is done, and told, before the next: one that is refused undoes none.
     for task in _change(tasks, verb, options):
@@ -185,3 +188,41 @@ def _claim(tasks: Tasks, words: list[str], options: Namespace) -> Iterator[Task]
         yield found
     else:
         complain("nothing is ready; see: hostbridge task")
+
+
+def _validate(bridge: Bridge, options: Namespace) -> int:
+    """Have each task looked at, and print the verdict; fails if one has not passed."""
+    is_good = True
+    for word in options.words:
+        found = _validated(bridge, word, options)
+        is_good = is_good and found["state"] == "passed"
+        if options.as_json:
+            say_json(found)
+        else:
+            say(*_verdict_lines(found))
+    return Exit.OK if is_good else Exit.FAILED
+
+
+def _validated(bridge: Bridge, word: str, options: Namespace) -> dict[str, Any]:
+    progress, interrupts = Progress(VALIDATOR), Interrupts()
+    interrupts.on()
+    validation = Validation(
+        bridge.store,
+        bridge.settings,
+        person_here(bridge.store, bridge.settings),
+        route=options.route or "auto",
+        on_stage=interrupts.before(progress),
+        on_progress=progress.follow,
+    )
+    with progress:
+        return validation.validate(word, summary=options.reason or "")
+
+
+def _verdict_lines(found: dict[str, Any]) -> list[str]:
+    """The verdict, and what was found."""
+    ref, turn, most = found["taskId"], found["iteration"], found["maxIterations"]
+    lines = [f"{ref} {found['state']} (look {turn} of {most})"]
+    lines += [f"  {prose(found['void'])}"] if found["void"] else []
+    if found["state"] != "passed":
+        lines += [f"  - {prose(each)}" for each in found["feedback"]]
+    return lines

@@ -134,7 +134,7 @@ class StepRequests:
             return prompt
         if given.get("task_id") is None:
             raise NotPossible("it has neither a prompt nor a `task_id`")
-        from bridge.tasks.task_prompt import prompt_of  # with SQLite
+        from bridge.tasks.task_data import prompt_of  # with SQLite
 
         return prompt_of(self.delegator.store, str(given["task_id"]))
 

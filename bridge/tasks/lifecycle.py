@@ -6,8 +6,8 @@ import sqlite3
 
 from bridge.errors import InvalidRequest
 from bridge.tasks.claims import find_holder, let_go
+from bridge.tasks.database import tell
 from bridge.tasks.fields import checked_text
-from bridge.tasks.news import tell
 from bridge.tasks.records import Ref, get, select, set_columns
 from bridge.tasks.task import Holder, Status, Task, TaskRefused
 from bridge.tasks.transitions import Action, move

@@ -17,8 +17,8 @@ from typing import Any
 from bridge.errors import InvalidRequest
 from bridge.protocol.wording import quoted
 from bridge.tasks.circles import TaskCircle, path, waited_for_by
+from bridge.tasks.database import tell
 from bridge.tasks.fields import CONTENT, checked_uuid, is_uuid
-from bridge.tasks.news import tell
 from bridge.tasks.task import RANKS, NewTask, Status, Task, UnknownTask
 
 Ref = str | int

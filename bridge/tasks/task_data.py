@@ -1,14 +1,18 @@
-"""The one JSON form of tasks, and of what is said of them, on every surface."""
+"""A task for others: its one JSON form on every surface, and its words for an agent."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
 from bridge.protocol.plain_types import camel_case
+from bridge.tasks.database import Database
+from bridge.tasks.records import get
 from bridge.tasks.task import Task
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+
+    from bridge.store.store import Store
 
 
 def json_form(value: Any) -> Any:
@@ -41,3 +45,24 @@ def _fields(task: Task) -> dict[str, Any]:
 def refs_of(numbers: Iterable[int]) -> list[str]:
     """Several tasks, such as `#1` and `#2`."""
     return [f"#{number}" for number in numbers]
+
+
+def prompt_of(store: Store, ref: str) -> str:
+    """What a task says.
+
+    Raises:
+        UnknownTask, InvalidRequest: there is no such task.
+        TasksBusy, TasksDamaged: the tasks cannot be read.
+    """
+    with Database(store).read() as connection:
+        return words_of(get(connection, ref))
+
+
+def words_of(task: Task) -> str:
+    """Its number and title, its description, and by what it is done."""
+    parts = [f"Task {task.ref}: {task.title}"]
+    if task.description.strip():
+        parts.append(task.description.strip())
+    if task.validation_criteria.strip():
+        parts.append(f"It is done when:\n{task.validation_criteria.strip()}")
+    return "\n\n".join(parts)

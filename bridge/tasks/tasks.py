@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, Unpack
 
 from bridge.errors import StateUnavailable
 from bridge.store.host_process import identify
-from bridge.tasks import changes, claims, dependencies, lifecycle, queries, records
+from bridge.tasks import changes, claims, lifecycle, queries, records
 from bridge.tasks.database import Database
 from bridge.tasks.queries import Branch, Filter
 from bridge.tasks.records import Ref
@@ -163,13 +163,13 @@ class Tasks:
             TaskCircle: that one waits for this one.
         """
         with self.database.write() as connection:
-            return dependencies.depend(connection, ref, on, self.store.now_ms())
+            return changes.depend(connection, ref, on, self.store.now_ms())
 
     def depend_no_more(self, ref: Ref, on: Ref) -> Task:
         """Take such a dependency away."""
         now_ms = self.store.now_ms()
         with self.database.write() as connection:
-            return dependencies.depend_no_more(connection, ref, on, now_ms)
+            return changes.depend_no_more(connection, ref, on, now_ms)
 
     # Its life
 

@@ -14,7 +14,7 @@ from bridge.protocol.digest import sha256_of
 from bridge.protocol.ids import RequestId
 from bridge.protocol.plain_json import dumps, loads
 from bridge.protocol.status import Status as RequestStatus
-from bridge.tasks.news import tell
+from bridge.tasks.database import tell
 from bridge.tasks.task import Status, Task
 
 if TYPE_CHECKING:
