@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Annotated, Any, NamedTuple
 
 from pydantic import (
@@ -38,6 +39,7 @@ from bridge.tasks.task import RANKS, NewTask
 
 MAX_SUBTASKS = 2_000
 _NAMED = 10
+_MOST_WRONG = 1_000
 _DIGITS = 9
 # How others spell it, and how we do.
 _SPELT = {"validation": "validation_criteria", "name": "id"}
@@ -83,12 +85,36 @@ def _id(value: object) -> str:
     return str(value)
 
 
-class _Whole(NamedTuple):
-    """What a subtask may depend on: the others, and tasks outside."""
+@dataclass(slots=True)
+class _Whole:
+    """What a subtask may depend on: the others, and tasks outside.
+
+    Of a spec with a million that are not there, only so many are looked at.
+    """
 
     ids: Mapping[str, int]
     length: int
     check_outside: Callable[[int], str]
+    wrong: int = 0
+
+    def found(self, ref: Any) -> int | str:
+        """The position that is meant, or the task outside, as `#42`.
+
+        Raises:
+            ValueError: there is none.
+        """
+        if self.wrong == _MOST_WRONG:
+            return 0
+        if isinstance(ref, str) and _TASK.match(ref) and ref not in self.ids:
+            problem = self.check_outside(int(ref[1:]))
+            found: int | str | None = ref
+        else:
+            found = self.position(ref)
+            problem = self.nowhere(ref) if found is None else ""
+        if problem or found is None:
+            self.wrong += 1
+            raise ValueError(problem)
+        return found
 
     def position(self, ref: object) -> int | None:
         if isinstance(ref, bool) or not isinstance(ref, str | int):
@@ -108,16 +134,7 @@ class _Whole(NamedTuple):
 
 
 def _found(ref: Any, info: ValidationInfo[_Whole]) -> int | str:
-    """The position that is meant, or the task outside, as `#42`."""
-    whole = info.context
-    if isinstance(ref, str) and _TASK.match(ref) and ref not in whole.ids:
-        if problem := whole.check_outside(int(ref[1:])):
-            raise ValueError(problem)
-        return ref
-    position = whole.position(ref)
-    if position is None:
-        raise ValueError(whole.nowhere(ref))
-    return position
+    return info.context.found(ref)
 
 
 def _several(value: Any) -> Any:

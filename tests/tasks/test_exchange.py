@@ -282,6 +282,28 @@ def test_error_in_a_line(tasks, data, said):
     assert tasks.list() == []
 
 
+RING = [f"01a20033-0780-7000-8000-{n:012}" for n in range(5_000)]
+HOSTILE = {
+    "nested": b'{"title": "a", "x": ' + b"[" * 100_000 + b"]" * 100_000 + b"}",
+    "open bracket": b'{"title": "a", "x": ' + b"[" * 100_000,
+    "open quote": b'title,description\n"a' + b"x\n" * 100_000,
+    "circle": b"".join(
+        line(uuid=uuid, dependsOn=[RING[n - 1]]) for n, uuid in enumerate(RING)
+    ),
+    "history": line(history={"a": 1}, version=7),
+}
+
+
+@pytest.mark.parametrize("data", HOSTILE.values(), ids=HOSTILE)
+def test_a_hostile_import_is_refused_in_a_line(tasks, data):
+    with pytest.raises(InvalidRequest) as refused:
+        tasks.import_(data, name="team.jsonl")
+
+    assert str(refused.value).startswith("team.jsonl:")
+    assert len(str(refused.value)) < 1_000
+    assert tasks.list() == []
+
+
 def earlier(data: bytes, versions: dict[str, int], **changes: object) -> bytes:
     """As an earlier hostbridge exported it: it counted the changes by place."""
     lines = []

@@ -198,6 +198,29 @@ def test_all_that_is_wrong_is_said_at_once():
     assert "and 4 more" in str(refused.value)
 
 
+NESTED: list[object] = []
+for _ in range(100_000):
+    NESTED = [NESTED]
+HOSTILE = {
+    "nested title": [{"title": NESTED}],
+    "nested subtask": [NESTED],
+    "nested id": [A | {"id": NESTED}],
+    "nested dependency": [A | {"depends_on": NESTED}],
+    "many unknown": [A | {f"key {n}": NESTED for n in range(1_000)}],
+    "long": [{"title": "a" * 10**6, "depends_on": "y" * 10**6}],
+    "wrong everywhere": [A | {"depends_on": ["nowhere"] * 500} for _ in range(500)],
+}
+
+
+@pytest.mark.parametrize("subtasks", HOSTILE.values(), ids=HOSTILE)
+def test_a_hostile_spec_is_refused_in_a_few_lines(subtasks):
+    with pytest.raises(BadSpec) as refused:
+        read({"subtasks": subtasks})
+
+    assert len(refused.value.problems) <= 1_000
+    assert len(str(refused.value)) < 5_000
+
+
 def test_a_spec_is_known_however_it_is_written():
     one = read({"subtasks": [A | {"id": "x"}, B | {"depends_on": "x"}]})
     other = read({"tasks": ["a", {"title": "b", "depends_on": [0], "priority": 2}]})
