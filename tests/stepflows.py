@@ -7,8 +7,8 @@ from typing import Any, ClassVar
 from bridge.policy.rule_set import Whose
 from bridge.store.store import Store
 from bridge.store.variables import Holder, values_of
-from bridge.tasks.tool_deeds import ToolContext
 from bridge.tasks.tool_table import call
+from bridge.tasks.tools import ToolContext
 from bridge.workflows.conversation import Conversation
 from bridge.workflows.reader import StepWorkflow, read_workflow
 

@@ -90,4 +90,4 @@ class ToolWorld:
 
     def request(self, status: dict[str, Any]) -> RequestId:
         """The request of a validation that runs."""
-        return RequestId(status["request_id"])
+        return RequestId(status["requestId"])

@@ -215,7 +215,7 @@ def _prompt_without(
             to be told something.
     """
     if (task_id := options.get("task_id")) is not None:
-        from bridge.tasks.task_prompt import prompt_of
+        from bridge.tasks.task_data import prompt_of
 
         return prompt_of(store, task_id)
     if options.get("continues") is None and definition is not None:

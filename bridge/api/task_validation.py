@@ -59,9 +59,9 @@ class Validation:
         """
         given = {"task_id": ref, "changes_summary": summary}
         begun = self._call("validate_task", given)
-        if begun["request_id"] is not None:
+        if begun["requestId"] is not None:
             try:
-                self._wait(RequestId(begun["request_id"]))
+                self._wait(RequestId(begun["requestId"]))
             except CannotWaitHere:
                 raise
             except BaseException:

@@ -15,28 +15,31 @@ For example:
 import sys
 from argparse import Namespace
 from collections.abc import Callable, Iterator
-from typing import cast
+from typing import Any, cast
 
 from bridge.api.bridge import Bridge
 from bridge.api.task_holder import person_here
+from bridge.api.task_validation import Validation
 from bridge.cli.exit_codes import Exit
 from bridge.cli.inputs import read_words
-from bridge.cli.output import complain, say, say_json, tell
+from bridge.cli.interrupts import Interrupts
+from bridge.cli.output import complain, prose, say, say_json, tell
+from bridge.cli.progress import ProgressLine
 from bridge.cli.screen import screen_of
 from bridge.cli.task_exchange import export, import_
-from bridge.cli.task_options import FILTERS, TASK_OPTIONS, refuse_others
+from bridge.cli.task_options import CONTENT, FILTERS, NAMES, TASK_OPTIONS, refuse_others
 from bridge.cli.task_text import (
     line_of,
     task_lines,
     task_table,
-    task_value,
     tree_lines,
     tree_value,
 )
-from bridge.cli.task_validate import validate
 from bridge.errors import InvalidRequest
 from bridge.tasks.task import FilterOptions, Task, TaskFields, TaskOptions
+from bridge.tasks.task_data import json_form
 from bridge.tasks.tasks import Tasks
+from bridge.tasks.validation import VALIDATOR
 
 OPTIONS = TASK_OPTIONS
 USAGE = "[VERB] [TASK|TITLE|FILE]..."
@@ -55,13 +58,13 @@ def command(options: Namespace) -> int:
     if verb in ("export", "import"):
         return (export if verb == "export" else import_)(tasks, options)
     if verb == "validate":
-        return validate(bridge, options)
+        return _validate(bridge, options)
     is_any = False
     # Each is done, and told, before the next: one that is refused undoes none.
     for task in _change(tasks, verb, options):
         is_any = True
         if options.as_json:
-            say_json(task_value(task))
+            say_json(json_form(task))
         elif verb == "create":
             say(task.ref)
         else:
@@ -75,14 +78,15 @@ def _look(tasks: Tasks, verb: str, options: Namespace) -> None:
         task = tasks.get(options.words[0])
         holder = tasks.holder_of(task.number)
         if options.as_json:
-            say_json(task_value(task))
+            say_json(json_form(task))
         else:
             now_ms = tasks.store.now_ms()
             say(*task_lines(task, holder, now_ms, width))
     elif verb == "tree":
         branches = tasks.tree(*options.words)
         if options.as_json:
-            say_json(tree_value(branches))
+            for value in tree_value(branches):
+                say_json(value)
         else:
             say(*(tree_lines(branches, width) or ["no task is here yet"]))
     else:
@@ -95,7 +99,7 @@ def _say_table(
 ) -> None:
     if options.as_json:
         for task in found:
-            say_json(task_value(task))
+            say_json(json_form(task))
     elif found:
         say(*task_table(found, width))
     else:
@@ -107,8 +111,7 @@ def _say_table(
 
 
 def _filter(verb: str, options: Namespace) -> FilterOptions:
-    given = {name: getattr(options, name) for name in FILTERS}
-    given["text"] = given.pop("search")
+    given = {NAMES[name]: getattr(options, NAMES[name]) for name in FILTERS}
     if verb == "list" and not (options.all or options.status):
         given["status"] = ("open", "in_progress", "needs_review", "escalated")
     return cast(
@@ -120,12 +123,13 @@ def _change(tasks: Tasks, verb: str, options: Namespace) -> Iterator[Task]:
     """Do it; yields each task that was changed."""
     words: list[str] = options.words
     if verb == "create":
-        yield tasks.create(" ".join(words), **_content(options))
+        fields = _fields(options) | {"depends_on": options.depends_on or ()}
+        yield tasks.create(" ".join(words), **cast("TaskOptions", fields))
     elif verb == "update":
         fields = _fields(options)
         if not fields:
             raise InvalidRequest(f"update needs what to change; see: {options.prog} -h")
-        yield tasks.update(words[0], **fields)
+        yield tasks.update(words[0], **cast("TaskFields", fields))
     elif verb == "depend":
         yield _depend(tasks, words[0], options)
     elif verb == "claim":
@@ -150,36 +154,21 @@ def _one_change(tasks: Tasks, verb: str, options: Namespace) -> Callable[[str], 
     return verbs[verb]
 
 
-def _content(options: Namespace) -> TaskOptions:
-    before = tuple(options.on or ())
-    return cast("TaskOptions", {**_fields(options), "depends_on": before})
-
-
-def _fields(options: Namespace) -> TaskFields:
-    found: TaskFields = {}
-    if options.title is not None:
-        found["title"] = options.title
-    if options.description is not None:
-        is_piped = options.description == "-"
-        text = read_words(None, "the description") if is_piped else options.description
-        found["description"] = text
-    if options.criteria is not None:
-        found["validation_criteria"] = options.criteria
-    if options.priority is not None:
-        found["priority"] = options.priority
-    if options.category is not None:
-        found["category"] = options.category
-    if options.parent is not None:
-        found["parent"] = None if options.parent == "none" else options.parent
-    return found
+def _fields(options: Namespace) -> dict[str, Any]:
+    """What is said of the task."""
+    given = {NAMES[name]: getattr(options, NAMES[name]) for name in CONTENT}
+    if given["description"] == "-":
+        given["description"] = read_words(None, "the description")
+    said = {name: value for name, value in given.items() if value is not None}
+    return said | {"parent": None} if given["parent"] == "none" else said
 
 
 def _depend(tasks: Tasks, word: str, options: Namespace) -> Task:
-    if not (options.on or options.not_on):
+    if not (options.depends_on or options.not_on):
         raise InvalidRequest("task depend needs --on TASK, or --not-on TASK")
     for other in options.not_on or ():
         tasks.depend_no_more(word, other)
-    for other in options.on or ():
+    for other in options.depends_on or ():
         tasks.depend(word, other)
     return tasks.get(word)
 
@@ -199,3 +188,41 @@ def _claim(tasks: Tasks, words: list[str], options: Namespace) -> Iterator[Task]
         yield found
     else:
         complain("nothing is ready; see: hostbridge task")
+
+
+def _validate(bridge: Bridge, options: Namespace) -> int:
+    """Have each task looked at, and print the verdict; fails if one has not passed."""
+    is_good = True
+    for word in options.words:
+        found = _validated(bridge, word, options)
+        is_good = is_good and found["state"] == "passed"
+        if options.as_json:
+            say_json(found)
+        else:
+            say(*_verdict_lines(found))
+    return Exit.OK if is_good else Exit.FAILED
+
+
+def _validated(bridge: Bridge, word: str, options: Namespace) -> dict[str, Any]:
+    progress, interrupts = ProgressLine(VALIDATOR), Interrupts()
+    interrupts.on()
+    validation = Validation(
+        bridge.store,
+        bridge.settings,
+        person_here(bridge.store, bridge.settings),
+        route=options.route or "auto",
+        on_stage=interrupts.before(progress),
+        on_progress=progress.follow,
+    )
+    with progress:
+        return validation.validate(word, summary=options.reason or "")
+
+
+def _verdict_lines(found: dict[str, Any]) -> list[str]:
+    """The verdict, and what was found."""
+    ref, turn, most = found["taskId"], found["iteration"], found["maxIterations"]
+    lines = [f"{ref} {found['state']} (look {turn} of {most})"]
+    lines += [f"  {prose(found['void'])}"] if found["void"] else []
+    if found["state"] != "passed":
+        lines += [f"  - {prose(each)}" for each in found["feedback"]]
+    return lines

@@ -7,6 +7,7 @@ import shlex
 import sys
 import tempfile
 from argparse import Namespace
+from collections.abc import Sequence
 from pathlib import Path
 
 from bridge.cli.exit_codes import Exit
@@ -87,12 +88,11 @@ def import_(tasks: Tasks, options: Namespace) -> int:
             say(f"  #{change.number} {title}: {visible(change.what)}")
     if done.left_out:
         complain(f"left out: {visible(', '.join(done.left_out))}")
+    if done.older:
+        complain(f"older in {shown}, and left as it is here: {_named(done.older)}")
     if done.absent:
-        named = ", ".join(f"#{number}" for number in done.absent[:_NAMED])
-        more = len(done.absent) - _NAMED
-        rest = f" and {more:,} more" if more > 0 else ""
         delete = f"to remove one: hostbridge task delete {done.absent[0]}"
-        complain(f"not in {shown}, and kept: {named}{rest}; {delete}")
+        complain(f"not in {shown}, and kept: {_named(done.absent)}; {delete}")
     for conflict in done.conflicts:
         title = visible(conflict.title)
         complain(f"#{conflict.number} {title}: {visible(conflict.what)}")
@@ -103,3 +103,10 @@ def import_(tasks: Tasks, options: Namespace) -> int:
             f"{done.conflicts[0].number} --prefer ours"
         )
     return Exit.FAILED if done.conflicts else Exit.OK
+
+
+def _named(numbers: Sequence[int]) -> str:
+    """The first of some tasks, and how many more there are."""
+    more = len(numbers) - _NAMED
+    rest = f" and {more:,} more" if more > 0 else ""
+    return ", ".join(f"#{number}" for number in numbers[:_NAMED]) + rest

@@ -8,15 +8,15 @@ from bridge.errors import InvalidRequest
 _ONE_WORD = ("update", "depend", "show")
 FILTERS = ("status", "parent", "under", "category", "assignee", "priority", "search",
             "limit")  # fmt: skip
-_CONTENT = ("description", "priority", "category", "criteria", "parent")
+CONTENT = ("title", "description", "priority", "category", "criteria", "parent")
 # Each verb, and the options that it takes beside --json.
 VERBS: dict[str, tuple[str, ...]] = {
     "list": (*FILTERS, "all"),
     "tree": (),
     "ready": tuple(name for name in FILTERS if name not in ("status", "assignee")),
     "show": (),
-    "create": (*_CONTENT, "on"),
-    "update": (*_CONTENT, "title"),
+    "create": (*CONTENT[1:], "on"),
+    "update": (*CONTENT[1:], "title"),
     "claim": ("assignee", "keep", "under"),
     "release": ("force",),
     "review": ("reason",),
@@ -57,6 +57,7 @@ TASK_OPTIONS = (
     ),
     option(
         "--criteria",
+        dest="validation_criteria",
         metavar="TEXT",
         help="For create, update: how to tell that it is done. With criteria, a task "
         "is closed only once it was validated.",
@@ -76,6 +77,7 @@ TASK_OPTIONS = (
     ),
     option(
         "--on",
+        dest="depends_on",
         metavar="TASK",
         action="append",
         completes="tasks",
@@ -102,7 +104,12 @@ TASK_OPTIONS = (
         completes="tasks",
         help="For list, ready, claim: only what is below this one.",
     ),
-    option("--search", metavar="TEXT", help="For list, ready: only what says this."),
+    option(
+        "--search",
+        dest="text",
+        metavar="TEXT",
+        help="For list, ready: only what says this.",
+    ),
     option("--limit", metavar="N", type=int, help="For list, ready: at most so many."),
     option(
         "--assignee",
@@ -143,11 +150,16 @@ TASK_OPTIONS = (
 )
 
 
+# By which name the program has each.
+_NAMES = {each.names[-1][2:].replace("-", "_"): each.settings for each in TASK_OPTIONS}
+NAMES = {name: settings.get("dest", name) for name, settings in _NAMES.items()}
+
+
 def refuse_others(verb: str, options: Namespace) -> None:
     """Refuse what this verb would not look at."""
     every = dict.fromkeys(name for names in VERBS.values() for name in names)
     for name in every:
-        if getattr(options, name) in (None, False) or name in VERBS[verb]:
+        if getattr(options, NAMES[name]) in (None, False) or name in VERBS[verb]:
             continue
         takes = ", ".join(f"--{each.replace('_', '-')}" for each in VERBS[verb])
         raise InvalidRequest(

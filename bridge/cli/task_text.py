@@ -10,6 +10,7 @@ from bridge.cli.screen import Line, Style, Styled, wrapped
 from bridge.cli.table import Column, table
 from bridge.tasks.claims import describe
 from bridge.tasks.task import Priority, Status, Task
+from bridge.tasks.task_data import json_form
 
 if TYPE_CHECKING:
     from bridge.tasks.queries import Branch
@@ -107,37 +108,12 @@ def task_lines(
             yield from wrapped(visible(text, kept="\n\t"), width, _FURTHER)
 
 
-def task_value(task: Task) -> dict[str, Any]:
-    """A task as JSON."""
-    return {
-        "id": task.ref,
-        "number": task.number,
-        "uuid": task.uuid,
-        "title": task.title,
-        "description": task.description,
-        "status": task.status.value,
-        "priority": task.priority.value,
-        "category": task.category,
-        "validationCriteria": task.validation_criteria,
-        "parent": None if task.parent is None else f"#{task.parent}",
-        "dependsOn": [f"#{number}" for number in task.depends_on],
-        "assignee": task.assignee,
-        "reason": task.reason,
-        "isExpanded": task.is_expanded,
-        "children": task.children,
-        "closedChildren": task.closed_children,
-        "createdAt": task.created_ms,
-        "updatedAt": task.updated_ms,
-        "closedAt": task.closed_ms,
-    }
-
-
 def tree_value(branches: Iterable[Branch]) -> list[dict[str, Any]]:
     """A tree as JSON: each task with its `tasks`."""
     tops: list[dict[str, Any]] = []
     open_at: list[list[dict[str, Any]]] = [tops]
     for depth, task in branches:
-        value = task_value(task) | {"tasks": []}
+        value: dict[str, Any] = json_form(task) | {"tasks": []}
         del open_at[depth + 1 :]
         open_at[depth].append(value)
         open_at.append(value["tasks"])

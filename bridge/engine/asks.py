@@ -217,7 +217,7 @@ def _check_pinned(request: Request, digests: list[str]) -> None:
 
 
 def _words_of_task(store: Store, task_id: str) -> str:
-    from bridge.tasks.task_prompt import prompt_of  # with SQLite
+    from bridge.tasks.task_data import prompt_of  # with SQLite
 
     return prompt_of(store, task_id)
 

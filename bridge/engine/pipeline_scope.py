@@ -7,6 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from bridge.flow.filling import as_text
+from bridge.protocol.plain_types import camel_case
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -44,6 +45,21 @@ class Lazy(dict[str, Any]):
     def read(self) -> dict[str, Any]:
         """All of it."""
         return {key: plain(self.get(key)) for key in self._names}
+
+
+class _Spelt(dict[str, Any]):
+    """A result; public files ask in snake_case for what JSON has in camelCase."""
+
+    def get(self, key: str, default: Any = None) -> Any:
+        """The value of a field, by either name."""
+        name = key if key in self else camel_case(str(key))
+        return _spelt(super().get(name, default))
+
+
+def _spelt(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_spelt(each) for each in value]
+    return _Spelt(value) if isinstance(value, dict) else value
 
 
 def plain(value: Any) -> Any:
@@ -86,7 +102,7 @@ def _step(known: Mapping[str, Entry], output: Callable[[str], Any], name: str) -
     entry = known.get(name, {})
     fields: dict[str, Callable[[], Any]] = {
         "status": lambda: STATUSES[entry.get("state", "")],
-        "output": lambda: output(name),
+        "output": lambda: _spelt(output(name)),
         "error": lambda: entry.get("why") or None,
     }
     return Lazy(fields, lambda field: field())

@@ -72,8 +72,8 @@ def call_tool(caller: CallingRun, asked: str, node: str) -> None:
 
 def _called(caller: CallingRun, asked: str, name: str, arguments: Any) -> Any:
     from bridge.tasks.task import Holder
-    from bridge.tasks.tool_deeds import ToolContext
     from bridge.tasks.tool_table import call
+    from bridge.tasks.tools import ToolContext
 
     if not isinstance(arguments, dict):
         raise InvalidRequest(f"{name}: arguments must be a mapping, got {arguments!r}")

@@ -67,10 +67,11 @@ class StepRequests:
         """
         if action["do"] == "spawn_agent":
             return self.spawn(given, key)
+        from bridge.policy.tool_output import with_old_names
         from bridge.tasks.claims import holder_in, holder_of_run
         from bridge.tasks.task import Holder
-        from bridge.tasks.tool_deeds import ToolContext
         from bridge.tasks.tool_table import call
+        from bridge.tasks.tools import ToolContext
 
         delegator = self.delegator
         texts: list[str] = []
@@ -87,7 +88,7 @@ class StepRequests:
         elif holder is None:
             holder = Holder(f"agent {delegator.holder}", request=delegator.parent)
         context = ToolContext(delegator.store, delegator.settings, holder, start_agent)
-        result = call(context, action["tool"], given, key)
+        result = with_old_names(call(context, action["tool"], given, key))
         return Said(result, "\n".join(texts)) if texts else result
 
     def start(self, given: Json, dedup_key: str) -> Said:
@@ -133,7 +134,7 @@ class StepRequests:
             return prompt
         if given.get("task_id") is None:
             raise NotPossible("it has neither a prompt nor a `task_id`")
-        from bridge.tasks.task_prompt import prompt_of  # with SQLite
+        from bridge.tasks.task_data import prompt_of  # with SQLite
 
         return prompt_of(self.delegator.store, str(given["task_id"]))
 

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 
 # What a task can say at length, and how much of it a list has if it is too long.
-_LONG = ("description", "validation_criteria", "reason")
+_LONG = ("description", "validationCriteria", "reason")
 _TEXT_CHARS = 200
 
 
@@ -77,7 +77,7 @@ def call(
         bridge.store, bridge.settings, name, arguments,
         holder=holder_of(bridge, caller), start=agents.start,
     )  # fmt: skip
-    if request_id := found.get("request_id"):
+    if request_id := found.get("requestId"):
         # A session that calls has to start its own agent.
         asked = bridge.store.find(RequestId(request_id))
         found["next"] = next_step(bridge, asked, caller) if asked else None

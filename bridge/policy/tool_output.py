@@ -11,6 +11,9 @@ Source: measured on Claude Code 2.1.330, PostToolUse and PostToolUseFailure.
 from __future__ import annotations
 
 import json
+import re
+
+from bridge.policy.tool_classes import is_own
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -19,6 +22,7 @@ if TYPE_CHECKING:
     Json = dict[str, Any]
 
 FAILURE = "PostToolUseFailure"
+_HUMP = re.compile(r"(?<=[a-z])[A-Z]")
 _ENDS = frozenset({"PostToolUse", FAILURE})
 
 
@@ -33,9 +37,29 @@ def output_of(fields: Json) -> Any:
     if event == FAILURE:
         return {"error": fields.get("error")}
     response = fields.get("tool_response")
-    if str(fields.get("tool_name")).startswith("mcp__"):
-        return _of_server(response)
-    return response
+    tool = str(fields.get("tool_name"))
+    if not tool.startswith("mcp__"):
+        return response
+    found = _of_server(response)
+    return with_old_names(found) if is_own(tool) else found
+
+
+def with_old_names(value: Any) -> Any:
+    """The result of a tool of ours, its fields by their earlier names, too.
+
+    Conditions of public files ask for `is_expanded`, where JSON has `isExpanded`.
+    """
+    if isinstance(value, list):
+        return [with_old_names(each) for each in value]
+    if not isinstance(value, dict):
+        return value
+    named = {name: with_old_names(each) for name, each in value.items()}
+    earlier = {
+        _HUMP.sub(r"_\g<0>", name).lower(): each
+        for name, each in named.items()
+        if _HUMP.search(name)
+    }
+    return earlier | named
 
 
 def _of_server(response: Any) -> Any:

@@ -1,39 +1,21 @@
-"""What of a task can be changed, and how it is removed."""
+"""What of a task can be changed, what it waits for, and how it is removed.
+
+What must be closed before what, and which task belongs to which, has no circles.
+"""
 
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from bridge.errors import InvalidRequest
 from bridge.hints import did_you_mean
-from bridge.protocol.wording import quoted
-from bridge.tasks.dependencies import move_under
+from bridge.tasks.circles import TaskCircle, path, waits_for
+from bridge.tasks.fields import CHANGEABLE
 from bridge.tasks.queries import tree
-from bridge.tasks.records import Ref, checked_text, get, number_of, rank_of, set_columns
+from bridge.tasks.records import Ref, get, number_of, set_columns
 from bridge.tasks.task import Task, TaskRefused
-
-
-def _text(name: str) -> Callable[[object], str]:
-    return lambda value: checked_text(name, value)
-
-
-def _truth(value: object) -> bool:
-    if not isinstance(value, bool):
-        raise InvalidRequest(f"is_expanded: must be true or false, got {quoted(value)}")
-    return value
-
-
-# How the value of each is checked; `parent` is apart.
-_FIELDS: dict[str, Callable[[Any], Any]] = {
-    "title": _text("title"),
-    "description": _text("description"),
-    "priority": rank_of,
-    "category": _text("category"),
-    "validation_criteria": _text("validation_criteria"),
-    "is_expanded": _truth,
-}
 
 
 def update(
@@ -47,14 +29,14 @@ def update(
         UnknownTask: the task or its parent is not there.
     """
     number = number_of(connection, ref)
-    known = {*_FIELDS, "parent"}
+    known = {*CHANGEABLE, "parent"}
     for name in values.keys() - known:
         near = did_you_mean(name, known)
         raise InvalidRequest(
             f"a task's {name!r} cannot be changed{near or '; what can: '}"
             + ("" if near else ", ".join(sorted(known)))
         )
-    checked = {n: _FIELDS[n](value) for n, value in values.items() if n != "parent"}
+    checked = {n: CHANGEABLE[n](v) for n, v in values.items() if n != "parent"}
     if checked:
         set_columns(connection, number, now_ms, checked)
     if "parent" in values:
@@ -98,3 +80,55 @@ def delete(
     for each in reversed(gone):
         connection.execute("DELETE FROM tasks WHERE number = ?", [each.number])
     return gone
+
+
+def depend(connection: sqlite3.Connection, ref: Ref, on: Ref, now_ms: int) -> Task:
+    """Have a task wait until another is closed; again is no error.
+
+    Raises:
+        TaskCircle: that one waits for this one, by whatever way.
+        UnknownTask: one of them is not there.
+    """
+    task, before = number_of(connection, ref), number_of(connection, on)
+    if found := path(before, task, lambda each: waits_for(connection, each)):
+        raise TaskCircle(
+            (task, *found), what="a task cannot depend on one that waits for it"
+        )
+    made = connection.execute(
+        "INSERT OR IGNORE INTO dependencies VALUES (?, ?)", [task, before]
+    )
+    if made.rowcount:
+        set_columns(connection, task, now_ms, {})
+    return get(connection, task)
+
+
+def depend_no_more(
+    connection: sqlite3.Connection, ref: Ref, on: Ref, now_ms: int
+) -> Task:
+    """Take such a dependency away; if there is none, this does nothing."""
+    task, before = number_of(connection, ref), number_of(connection, on)
+    gone = connection.execute(
+        "DELETE FROM dependencies WHERE task = ? AND depends_on = ?", [task, before]
+    )
+    if gone.rowcount:
+        set_columns(connection, task, now_ms, {})
+    return get(connection, task)
+
+
+def move_under(
+    connection: sqlite3.Connection, ref: Ref, parent: Ref | None, now_ms: int
+) -> None:
+    """Make a task part of another, or of none.
+
+    Raises:
+        TaskCircle: this one waits for that one, or has it as a part.
+        UnknownTask: one of them is not there.
+    """
+    task = number_of(connection, ref)
+    above = None if parent is None else number_of(connection, parent)
+    if above is not None and (
+        found := path(task, above, lambda each: waits_for(connection, each))
+    ):
+        what = "a task cannot be a part of one that it waits for"
+        raise TaskCircle((above, *found), what=what)
+    set_columns(connection, task, now_ms, {"parent": above})

@@ -17,17 +17,19 @@ from bridge.store.live_runs import is_marked, run_of
 from bridge.store.queries import find_unfinished
 from bridge.store.state import State
 from bridge.store.store import Store
-from bridge.tasks.records import Ref, checked_text, get, set_columns
+from bridge.tasks.fields import checked_text
+from bridge.tasks.records import Ref, get, set_columns
 from bridge.tasks.task import Holder, Status, Task, TaskClaimed
 from bridge.tasks.transitions import Action, move
 
 if TYPE_CHECKING:
     from bridge.store.sessions import Session
 
-_COLUMNS = (
-    "t.assignee, c.at_ms, c.pid, c.start_time, c.boot, c.pid_namespace, c.run, "
-    "c.session, c.request"
-)
+_PROCESS = ("pid", "start_time", "boot", "pid_namespace")
+_COLUMNS = ", ".join((
+    *("t.assignee", "c.at_ms", *(f"c.{name}" for name in _PROCESS)),
+    *("c.run", "c.session", "c.request"),
+))  # fmt: skip
 
 
 def holder_of_run(store: Store, request_id: str | None) -> Holder | None:
@@ -58,19 +60,12 @@ def claim(
     """
     task = get(connection, ref)
     before = find_holder(connection, task.number)
-    if before is not None and before[:3] == holder[:3]:
-        if task.status is Status.IN_PROGRESS:
-            return task
-    elif before is not None and not _is_asked_again(before, holder):
-        with store.state() as state:
-            if not is_gone(state, connection, task.number):
-                raise TaskClaimed(
-                    f"task {task.ref} is claimed by {describe(before)}",
-                    ways=(
-                        "take another: hostbridge task ready",
-                        f"hostbridge task release {task.number} --force",
-                    ),
-                )
+    is_mine = before is not None and before[:3] == holder[:3]
+    if is_mine and task.status is Status.IN_PROGRESS:
+        return task
+    _refuse_others(
+        connection, store, task, holder, ways=("take another: hostbridge task ready",)
+    )
     status = move(task.number, task.status, Action.CLAIM)
     now_ms = store.now_ms()
     set_columns(
@@ -79,20 +74,11 @@ def claim(
         now_ms,
         {"status": status, "assignee": checked_text("assignee", holder.assignee)},
     )
-    process = holder.process
+    process = (getattr(holder.process, name, None) for name in _PROCESS)
+    request = _unfinished(store, holder.request)
     connection.execute(
         "INSERT OR REPLACE INTO claims VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
-        [
-            task.number,
-            now_ms,
-            process and process.pid,
-            process and process.start_time,
-            process and process.boot,
-            process and process.pid_namespace,
-            holder.run,
-            holder.session,
-            _unfinished(store, holder.request),
-        ],
+        [task.number, now_ms, *process, holder.run, holder.session, request],
     )
     return get(connection, task.number)
 
@@ -115,21 +101,34 @@ def release(
     if task.status is Status.OPEN:
         return task
     status = move(task.number, task.status, Action.RELEASE)
-    before = find_holder(connection, task.number)
-    is_mine = (
-        before is None or before[:3] == holder[:3] or _is_asked_again(before, holder)
-    )
-    if before is not None and not is_mine and not force:
-        with store.state() as state:
-            if not is_gone(state, connection, task.number):
-                raise TaskClaimed(
-                    f"task {task.ref} is claimed by {describe(before)}, not by you",
-                    ways=(f"hostbridge task release {task.number} --force",),
-                )
+    if not force:
+        _refuse_others(connection, store, task, holder, but=", not by you")
     let_go(connection, task.number)
     values = {"status": status, "assignee": None}
     set_columns(connection, task.number, store.now_ms(), values)
     return get(connection, task.number)
+
+
+def _refuse_others(
+    connection: sqlite3.Connection,
+    store: Store,
+    task: Task,
+    holder: Holder,
+    *,
+    but: str = "",
+    ways: tuple[str, ...] = (),
+) -> None:
+    """Refuse what only the holder of a task may do, while that is there."""
+    before = find_holder(connection, task.number)
+    if before is None or before[:3] == holder[:3] or _is_asked_again(before, holder):
+        return
+    with store.state() as state:
+        if is_gone(state, connection, task.number):
+            return
+    raise TaskClaimed(
+        f"task {task.ref} is claimed by {describe(before)}{but}",
+        ways=(*ways, f"hostbridge task release {task.number} --force"),
+    )
 
 
 def take_back(connection: sqlite3.Connection, store: Store) -> list[int]:
@@ -216,9 +215,6 @@ def _row(connection: sqlite3.Connection, number: int) -> Any:
 
 
 def _process(values: list[Any]) -> HostProcess | None:
-    pid, start_time, boot, namespace = values
-    if pid is None:
+    if values[0] is None:
         return None
-    return HostProcess(
-        pid=pid, start_time=start_time, boot=boot, pid_namespace=namespace
-    )
+    return HostProcess(**dict(zip(_PROCESS, values, strict=True)))

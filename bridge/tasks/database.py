@@ -15,6 +15,7 @@ import stat
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
+from typing import Any, Literal
 
 from bridge import own_files
 from bridge.errors import NewerSchema, StateRefused, StateUnavailable
@@ -23,7 +24,6 @@ from bridge.store.host_process import describe
 from bridge.store.lock import LockBusy, lock_in
 from bridge.store.state import State
 from bridge.store.store import Store
-from bridge.tasks.news import Connection
 from bridge.tasks.schema import APPLICATION_ID, STEPS
 
 FILE = "tasks.db"
@@ -31,6 +31,28 @@ _BEGIN = "BEGIN IMMEDIATE"
 _AGAIN, _END_IT = "try again", "end that program, if it hangs"
 # Code in the file, which would act when we read or write: we make none.
 _STRANGE = "SELECT type, name FROM sqlite_schema WHERE type IN ('trigger', 'view')"
+
+
+# What the journal hears of tasks, once the change is durable. A kill in between leaves
+# a line out, no more; nothing depends on it but metrics.
+Event = Literal["created", "closed", "escalated", "passed", "failed"]
+
+
+class Connection(sqlite3.Connection):
+    """A connection that remembers what its transaction did: events, each with its task.
+
+    `passed` and `failed` is how a validation ended.
+    """
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self.news: list[tuple[Event, int]] = []
+
+
+def tell(connection: sqlite3.Connection, event: Event, number: int) -> None:
+    """Have this told of a task when the transaction is done."""
+    if isinstance(connection, Connection):
+        connection.news.append((event, number))
 
 
 class TasksBusy(LockBusy):
@@ -205,6 +227,21 @@ class Database:
                 connection.execute(statement)
         connection.execute(f"PRAGMA application_id = {self.application_id}")
         connection.execute(f"PRAGMA user_version = {len(self.steps)}")
+
+
+class Joined(Database):
+    """The tasks within a transaction that the caller has begun, and ends."""
+
+    def __init__(self, store: Store, transaction: sqlite3.Connection) -> None:
+        super().__init__(store)
+        self._begun = transaction
+
+    @contextmanager
+    def read(self) -> Iterator[sqlite3.Connection]:
+        """As `Database.read`, in the same transaction."""
+        yield self._begun
+
+    write = read
 
 
 # What a child of ours was forked in the middle of: closing it would roll back, and

@@ -14,16 +14,7 @@ from bridge.protocol.plain_json import dumps, loads
 from bridge.tasks import expansion_spec
 from bridge.tasks.circles import drawn, path, waits_for
 from bridge.tasks.expansion_spec import BadSpec, Spec
-from bridge.tasks.news import tell
-from bridge.tasks.records import (
-    NEW_ROW,
-    Ref,
-    get,
-    new_uuid,
-    next_number,
-    rank_of,
-    set_columns,
-)
+from bridge.tasks.records import Ref, get, insert_all, next_number, set_columns
 from bridge.tasks.task import Status, Task, TaskRefused
 from bridge.tasks.task_data import refs_of
 
@@ -123,47 +114,23 @@ def execute(
         return found, True
     _unclosed(task)
     # What it waits for outside may have changed since it was saved.
-    outside = {each for one in found.spec.subtasks for each in one.waits_for}
+    outside = {each for one in found.spec.subtasks for each in one.outside}
     problems = [_why_not(connection, task, each) for each in sorted(outside)]
     if any(problems):
         raise BadSpec([*filter(None, problems)])
-    created = _insert(connection, task, found.spec, now_ms)
+    first = next_number(connection)
+    new = [
+        (each.new, (*(first + one for one in each.inside), *each.outside))
+        for each in found.spec.subtasks
+    ]
+    insert_all(connection, first, new, task.number, now_ms)
+    created = [*range(first, first + len(new))]
     set_columns(connection, task.number, now_ms, {"is_expanded": 1})
     connection.execute(
         "UPDATE expansions SET executed_ms = ?, created = ? WHERE task = ?",
         [now_ms, dumps(created).decode(), task.number],
     )
     return found._replace(task=get(connection, ref), created=tuple(created)), False
-
-
-def _insert(
-    connection: sqlite3.Connection, task: Task, spec: Spec, now_ms: int
-) -> list[int]:
-    """Add all of a checked spec at once."""
-    first = next_number(connection)
-    connection.executemany(
-        NEW_ROW,
-        [
-            (
-                first + n, new_uuid(now_ms, nth=first + n), each.title,
-                each.description, rank_of(each.priority), each.category,
-                each.validation_criteria, task.number, now_ms, now_ms,
-            )
-            for n, each in enumerate(spec.subtasks)
-        ],
-    )  # fmt: skip
-    connection.executemany(
-        "INSERT INTO dependencies VALUES (?, ?)",
-        [
-            (first + n, before)
-            for n, each in enumerate(spec.subtasks)
-            for before in (*(first + one for one in each.depends_on), *each.waits_for)
-        ],
-    )
-    made = [*range(first, first + len(spec.subtasks))]
-    for number in made:
-        tell(connection, "created", number)
-    return made
 
 
 def data_of(expansion: Expansion) -> dict[str, Any]:

@@ -11,6 +11,7 @@ A task is known again by its address or its id, or else by its title and where i
 from __future__ import annotations
 
 import csv
+import hashlib
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -20,8 +21,8 @@ from typing import Any, NamedTuple
 
 from bridge.errors import InvalidRequest
 from bridge.protocol import plain_json
+from bridge.protocol.record import Unparsable
 from bridge.protocol.wording import quoted, shortened
-from bridge.tasks.task_record import made_uuid
 
 _Values = dict[str, Any]
 # What a field is called elsewhere, the most telling first; of texts, all are taken.
@@ -299,3 +300,20 @@ def _time(said: Any) -> int | None:
         return int(said if said >= _MS else said * 1000)
     except (ValueError, TypeError, OverflowError):
         return None
+
+
+def made_uuid(data: dict[str, Any]) -> str:
+    """A uuid by what is said: the same for everybody, and whenever it is read.
+
+    Raises:
+        Unparsable: it cannot be written as JSON.
+    """
+    try:
+        content = plain_json.dumps(dict(sorted(data.items())))
+    except (RecursionError, plain_json.JSONEncodeError):
+        raise Unparsable("nested too deeply") from None
+    digits = hashlib.sha256(content).hexdigest()
+    # Source: RFC 9562, "UUID Version 8".
+    return (
+        f"{digits[:8]}-{digits[8:12]}-8{digits[12:15]}-8{digits[15:18]}-{digits[18:30]}"
+    )

@@ -6,8 +6,9 @@ import sqlite3
 
 from bridge.errors import InvalidRequest
 from bridge.tasks.claims import find_holder, let_go
-from bridge.tasks.news import tell
-from bridge.tasks.records import Ref, checked_text, get, select, set_columns
+from bridge.tasks.database import tell
+from bridge.tasks.fields import checked_text
+from bridge.tasks.records import Ref, get, select, set_columns
 from bridge.tasks.task import Holder, Status, Task, TaskRefused
 from bridge.tasks.transitions import Action, move
 from bridge.tasks.validation_state import forget, note_forced, why_unvalidated

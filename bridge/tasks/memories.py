@@ -21,7 +21,6 @@ from bridge.protocol.wording import shortened, squeezed
 from bridge.tasks.database import Database
 from bridge.tasks.records import select
 from bridge.tasks.task import Status, Task
-from bridge.tasks.task_data import time_of
 
 if TYPE_CHECKING:
     from bridge.protocol.request import Request
@@ -62,7 +61,7 @@ class Memory(NamedTuple):
     id: str
     title: str
     excerpt: str
-    at: str | None
+    at: int | None
 
 
 class Found(NamedTuple):
@@ -115,7 +114,7 @@ def search(store: Store, question: str, *, limit: int) -> Found:
 
 def _memory(kind: str, id_: str, title: str, text: str, at_ms: int | None) -> Memory:
     excerpt = shortened(squeezed(text), _EXCERPT_CHARS)
-    return Memory(kind, id_, title, excerpt, time_of(at_ms))
+    return Memory(kind, id_, title, excerpt, at_ms)
 
 
 def _bring_up_to_date(store: Store, index: Database) -> int:

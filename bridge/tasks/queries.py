@@ -7,7 +7,8 @@ from typing import Any, NamedTuple
 
 from bridge.errors import InvalidRequest
 from bridge.protocol.wording import quoted
-from bridge.tasks.records import Ref, checked_text, number_of, rank_of, select
+from bridge.tasks.fields import checked_text, rank_of
+from bridge.tasks.records import Ref, number_of, select
 from bridge.tasks.task import Status, Task
 
 _BELOW = (

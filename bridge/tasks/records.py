@@ -17,55 +17,47 @@ from typing import Any
 from bridge.errors import InvalidRequest
 from bridge.protocol.wording import quoted
 from bridge.tasks.circles import TaskCircle, path, waited_for_by
-from bridge.tasks.news import tell
-from bridge.tasks.task import RANKS, NewTask, Priority, Status, Task, UnknownTask
+from bridge.tasks.database import tell
+from bridge.tasks.fields import CONTENT, checked_uuid, is_uuid
+from bridge.tasks.task import RANKS, NewTask, Status, Task, UnknownTask
 
 Ref = str | int
 
-COLUMNS = """
-    t.number, t.uuid, t.title, t.description, t.status, t.priority, t.category,
-    t.validation_criteria, t.parent, t.assignee, t.reason, t.is_expanded,
-    t.created_ms, t.updated_ms, t.closed_ms,
-    (SELECT group_concat(d.depends_on) FROM dependencies d WHERE d.task = t.number),
-    (SELECT count(*) FROM tasks c WHERE c.parent = t.number),
-    (SELECT count(*) FROM tasks c WHERE c.parent = t.number AND c.status = 'closed')
-"""
-_LAST = "SELECT seq FROM sqlite_sequence WHERE name = 'tasks'"
-# Without a number it gets the next one.
-NEW_ROW = (
-    "INSERT INTO tasks (number, uuid, title, description, priority, category, "
-    "validation_criteria, parent, created_ms, updated_ms) "
-    "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
-)
+# What a row does not have itself.
+_COUNTED = {
+    "depends_on": "(SELECT group_concat(d.depends_on) FROM dependencies d "
+    "WHERE d.task = t.number)",
+    "children": "(SELECT count(*) FROM tasks c WHERE c.parent = t.number)",
+    "closed_children": "(SELECT count(*) FROM tasks c WHERE c.parent = t.number "
+    "AND c.status = 'closed')",
+}
+_COLUMNS = ", ".join(_COUNTED.get(name, f"t.{name}") for name in Task._fields)
 _STATUSES = {status.value: status for status in Status}
+_LAST = "SELECT seq FROM sqlite_sequence WHERE name = 'tasks'"
+_NEW = ("number", "uuid", *CONTENT, "parent", "created_ms", "updated_ms")
+_INSERT = f"INSERT INTO tasks ({', '.join(_NEW)}) VALUES ({', '.join('?' * len(_NEW))})"  # noqa: S608 - ours
 _NUMBER = re.compile(r"#?([0-9]{1,15})\Z")
 # More digits than a number of a task has; Python writes no longer integers.
 _TOO_LARGE = 10**15
-_UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\Z")
-_LIMITS = {
-    "title": 500, "description": 1_000_000, "category": 100,
-    "validation_criteria": 100_000, "reason": 100_000, "assignee": 200, "text": 10_000,
-}  # fmt: skip
 
 
-def task_of(row: Sequence[Any]) -> Task:
-    """The task of a row of `COLUMNS`."""
-    (number, uuid, title, description, status, rank, category, criteria, parent,
-     assignee, reason, is_expanded, created, updated, closed, before, children,
-     done) = row  # fmt: skip
-    depends_on = tuple(sorted(map(int, before.split(",")))) if before else ()
-    return Task(
-        number, uuid, title, description, _STATUSES[status], RANKS[rank - 1], category,
-        criteria, parent, assignee, reason, bool(is_expanded or children), created,
-        updated, closed, depends_on, children, done,
-    )  # fmt: skip
+def task_of(row: Iterable[Any]) -> Task:
+    """The task of a row, whose columns are named as its fields."""
+    task = Task(*row)
+    before: Any = task.depends_on
+    return task._replace(
+        status=_STATUSES[task.status],
+        priority=RANKS[int(task.priority) - 1],
+        is_expanded=bool(task.is_expanded or task.children),
+        depends_on=tuple(sorted(map(int, before.split(",")))) if before else (),
+    )
 
 
 def select(
     connection: sqlite3.Connection, clauses: str, values: Iterable[Any] = ()
 ) -> list[Task]:
     """The tasks `t` that match the end of a SELECT."""
-    found = connection.execute(f"SELECT {COLUMNS} FROM tasks t {clauses}", [*values])  # noqa: S608 - clauses are ours
+    found = connection.execute(f"SELECT {_COLUMNS} FROM tasks t {clauses}", [*values])  # noqa: S608 - clauses are ours
     return [*map(task_of, found)]
 
 
@@ -84,7 +76,7 @@ def number_of(connection: sqlite3.Connection, ref: Ref) -> int:
     column, value = "uuid", text
     if match := _NUMBER.match(text):
         column, value = "number", match[1].lstrip("0") or "0"
-    elif not _UUID.match(text):
+    elif not is_uuid(text):
         raise InvalidRequest(
             f"task {quoted(ref)}: expected a number such as #42, or a uuid"
         )
@@ -116,31 +108,38 @@ def insert(connection: sqlite3.Connection, new: NewTask, now_ms: int) -> int:
     before = [number_of(connection, ref) for ref in new.depends_on]
     if parent is not None and before:
         _refuse_waiting_parent(connection, parent, before)
-    uuid = checked_uuid(new.uuid) if new.uuid else None
-    if uuid is None:
-        uuid = new_uuid(now_ms, nth=next_number(connection))
-    made = connection.execute(
-        NEW_ROW,
+    number = next_number(connection)
+    insert_all(connection, number, [(new, before)], parent, now_ms)
+    return number
+
+
+def insert_all(
+    connection: sqlite3.Connection,
+    first: int,
+    new: Sequence[tuple[NewTask, Iterable[int]]],
+    parent: int | None,
+    now_ms: int,
+) -> None:
+    """Add tasks by consecutive numbers, each with those that it depends on."""
+    numbered = [*enumerate(new, first)]
+    connection.executemany(
+        _INSERT,
         [
-            None,
-            uuid,
-            checked_text("title", new.title),
-            checked_text("description", new.description),
-            rank_of(new.priority),
-            checked_text("category", new.category),
-            checked_text("validation_criteria", new.validation_criteria),
-            parent,
-            now_ms,
-            now_ms,
+            (
+                number,
+                checked_uuid(task.uuid) if task.uuid else new_uuid(now_ms, nth=number),
+                *(check(getattr(task, name)) for name, check in CONTENT.items()),
+                *(parent, now_ms, now_ms),
+            )
+            for number, (task, _) in numbered
         ],
     )
-    number = made.lastrowid or 0
     connection.executemany(
         "INSERT OR IGNORE INTO dependencies VALUES (?, ?)",
-        [(number, each) for each in before],
+        [(number, each) for number, (_, before) in numbered for each in before],
     )
-    tell(connection, "created", number)
-    return number
+    for number, _ in numbered:
+        tell(connection, "created", number)
 
 
 def _refuse_waiting_parent(
@@ -170,56 +169,6 @@ def set_columns(
     connection.execute(
         f"UPDATE tasks SET updated_ms = max(?, updated_ms + 1){named} WHERE number = ?",  # noqa: S608 - ours
         [now_ms, *values.values(), number],
-    )
-
-
-def checked_text(name: str, value: object) -> str:
-    """A text that a column can hold.
-
-    Raises:
-        InvalidRequest: it is no text, too long, or cannot be written as UTF-8.
-    """
-    if not isinstance(value, str):
-        raise InvalidRequest(f"{name}: expected text, got {quoted(value)}")
-    try:
-        value.encode()
-    except UnicodeEncodeError:
-        raise InvalidRequest(f"{name}: {quoted(value)} is not UTF-8") from None
-    if len(value) > _LIMITS[name]:
-        raise InvalidRequest(
-            f"{name}: {len(value):,} characters; at most {_LIMITS[name]:,}"
-        )
-    if name == "title":
-        value = value.strip()
-        if not value or len(value.splitlines()) > 1:
-            raise InvalidRequest(
-                f"title: must be one line of text, got {quoted(value)}; more goes into "
-                "the description"
-            )
-    return value
-
-
-def rank_of(priority: object) -> int:
-    """The rank of a priority: `high`, `normal`, `low`, or 1, 2, 3.
-
-    Raises:
-        InvalidRequest: it is something else.
-    """
-    ranks = {each.value: each.rank for each in Priority}
-    ranks |= {str(each.rank): each.rank for each in Priority}
-    if isinstance(priority, bool) or str(priority) not in ranks:
-        raise InvalidRequest(
-            f"priority {quoted(priority)}: must be high, normal or low (or 1, 2, 3)"
-        )
-    return ranks[str(priority)]
-
-
-def checked_uuid(text: object) -> str:
-    """A uuid in its usual form; raises `InvalidRequest` for anything else."""
-    if isinstance(text, str) and _UUID.match(text.lower()):
-        return text.lower()
-    raise InvalidRequest(
-        f"uuid {quoted(text)}: expected digits 8-4-4-4-12, as in an export"
     )
 
 

@@ -4,8 +4,6 @@
 is never changed: what comes later is another step.
 """
 
-from bridge.tasks.tool_schema import TOOLS
-
 # "hbtk": what `file` and we know the database by.
 APPLICATION_ID = 0x6862746B
 
@@ -57,6 +55,43 @@ CREATE TABLE claims (
 );
 """
 
+# What was called by a key, expanded and validated:
+#   calls        the result of a call, by its key: a call is done once
+#   expansions   how a task is to be divided, and into what it was
+#   validations  each look at a task: running, passed, failed, void or forced
+_TOOLS = """
+CREATE TABLE calls (
+    key TEXT PRIMARY KEY,
+    tool TEXT NOT NULL,
+    digest TEXT NOT NULL,
+    result TEXT NOT NULL,
+    at_ms INTEGER NOT NULL
+) WITHOUT ROWID;
+CREATE TABLE expansions (
+    task INTEGER PRIMARY KEY REFERENCES tasks (number) ON DELETE CASCADE,
+    digest TEXT NOT NULL,
+    spec TEXT NOT NULL,
+    saved_ms INTEGER NOT NULL,
+    executed_ms INTEGER,
+    created TEXT NOT NULL DEFAULT '[]'
+);
+CREATE TABLE validations (
+    task INTEGER NOT NULL REFERENCES tasks (number) ON DELETE CASCADE,
+    turn INTEGER NOT NULL,
+    digest TEXT NOT NULL,
+    state TEXT NOT NULL CHECK (state IN
+        ('running', 'passed', 'failed', 'void', 'forced')),
+    request TEXT,
+    summary TEXT NOT NULL DEFAULT '',
+    feedback TEXT NOT NULL DEFAULT '[]',
+    why TEXT NOT NULL DEFAULT '',
+    who TEXT NOT NULL DEFAULT '',
+    began_ms INTEGER NOT NULL,
+    ended_ms INTEGER,
+    PRIMARY KEY (task, turn)
+) WITHOUT ROWID;
+"""
+
 # The request of the agent that holds a task.
 _AGENTS = "ALTER TABLE claims ADD COLUMN request TEXT;"
 
@@ -69,4 +104,11 @@ ALTER TABLE tasks DROP COLUMN seen;
 DROP TABLE place;
 """
 
-STEPS = (_TASKS, TOOLS, _AGENTS, _HISTORY)
+# The version that was exported or imported last is enough.
+_EXCHANGED = """
+ALTER TABLE tasks ADD COLUMN exchanged TEXT NOT NULL DEFAULT '';
+UPDATE tasks SET exchanged = json_extract(history, '$[#-1]') WHERE history <> '[]';
+ALTER TABLE tasks DROP COLUMN history;
+"""
+
+STEPS = (_TASKS, _TOOLS, _AGENTS, _HISTORY, _EXCHANGED)

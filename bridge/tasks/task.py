@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import TYPE_CHECKING, NamedTuple, TypedDict
+from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple, TypedDict
 
 from bridge.errors import InvalidRequest
 
@@ -35,6 +35,13 @@ class Priority(StrEnum):
 
 
 RANKS = (Priority.HIGH, Priority.NORMAL, Priority.LOW)
+
+
+StatusName = Literal["open", "in_progress", "needs_review", "closed", "escalated"]
+# As an agent sees it, which reads the texts.
+PriorityName = Annotated[
+    Literal["high", "normal", "low", 1, 2, 3], "high, normal or low (or 1, 2, 3)."
+]
 
 
 class Holder(NamedTuple):
@@ -115,40 +122,57 @@ class NewTask(NamedTuple):
     uuid: str | None = None
 
 
-class TaskOptions(TypedDict, total=False):
-    """What `Tasks.create` takes beside the title: see `NewTask`."""
+class TaskContent(TypedDict, total=False):
+    """What can be said of a task beside its title, at first and later.
+
+    The texts describe the arguments of the tools.
+    """
 
     description: str
-    priority: str | int
+    priority: PriorityName
     category: str
-    validation_criteria: str
-    parent: str | int | None
+    validation_criteria: Annotated[
+        str, "What has to be true for it to be done; checkable."
+    ]
+    parent: Annotated[
+        str | int | None, 'The task that it is a part of; "none" for no task.'
+    ]
+
+
+class TaskOptions(TaskContent, total=False):
+    """What `Tasks.create` takes beside the title: see `NewTask`."""
+
     depends_on: tuple[str | int, ...] | list[str | int] | str | int
     uuid: str | None
 
 
-class TaskFields(TypedDict, total=False):
+class TaskFields(TaskContent, total=False):
     """What `Tasks.update` can change."""
 
     title: str
-    description: str
-    priority: str | int
-    category: str
-    validation_criteria: str
-    parent: str | int | None
     is_expanded: bool
 
 
-class FilterOptions(TypedDict, total=False):
+class ReadyQuery(TypedDict, total=False):
+    """Which of the ready tasks."""
+
+    category: str
+    priority: PriorityName
+
+
+class TaskQuery(ReadyQuery, total=False):
     """Which tasks: see `Filter`. One status may be given alone."""
 
-    status: str | tuple[str, ...] | list[str]
-    parent: str | int
-    under: str | int
-    category: str
+    status: StatusName | list[StatusName] | tuple[StatusName, ...]
+    parent: Annotated[str | int, "Right below this task."]
+    under: Annotated[str | int, "Anywhere below this task."]
     assignee: str
-    priority: str | int
-    text: str
+    text: Annotated[str, "In the title or the description."]
+
+
+class FilterOptions(TaskQuery, total=False):
+    """Which tasks, and how many of them at most."""
+
     limit: int
 
 

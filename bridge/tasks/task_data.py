@@ -1,59 +1,68 @@
-"""A task as JSON: what tools return, and `--json` prints."""
+"""A task for others: its one JSON form on every surface, and its words for an agent."""
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
+
+from bridge.protocol.plain_types import camel_case
+from bridge.tasks.database import Database
+from bridge.tasks.records import get
+from bridge.tasks.task import Task
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from bridge.tasks.task import Task
+    from bridge.store.store import Store
 
 
-def data_of(task: Task) -> dict[str, Any]:
-    """One task; times are ISO 8601 in UTC, other tasks are named as `#42`."""
-    return {
-        "id": task.ref,
-        "uuid": task.uuid,
-        "title": task.title,
-        "description": task.description,
-        "status": str(task.status),
-        "priority": str(task.priority),
-        "category": task.category,
-        "validation_criteria": task.validation_criteria,
-        "parent": ref_of(task.parent),
-        "depends_on": refs_of(task.depends_on),
-        "assignee": task.assignee,
-        "reason": task.reason,
-        "is_expanded": task.is_expanded,
-        "children": task.children,
-        "closed_children": task.closed_children,
-        "created_at": time_of(task.created_ms),
-        "updated_at": time_of(task.updated_ms),
-        "closed_at": time_of(task.closed_ms),
+def json_form(value: Any) -> Any:
+    """A value as JSON: names in camelCase, times in milliseconds, tasks as objects."""
+    match value:
+        case Task():
+            return json_form(_fields(value))
+        case dict():
+            return {camel_case(name): json_form(each) for name, each in value.items()}
+        case list() | tuple():
+            return [json_form(each) for each in value]
+    return value
+
+
+def _fields(task: Task) -> dict[str, Any]:
+    """What is said of a task; other tasks are named as `#42`."""
+    fields = task._asdict()
+    times = {
+        f"{name}_at": fields.pop(f"{name}_ms")
+        for name in ("created", "updated", "closed")
     }
-
-
-def listed(tasks: Iterable[Task]) -> dict[str, Any]:
-    """Several tasks, and how many they are."""
-    found = [data_of(task) for task in tasks]
-    return {"tasks": found, "count": len(found)}
-
-
-def ref_of(number: int | None) -> str | None:
-    """`#42`; None for none."""
-    return None if number is None else f"#{number}"
+    links = {
+        "parent": None if task.parent is None else f"#{task.parent}",
+        "depends_on": refs_of(task.depends_on),
+    }
+    words = {"status": task.status.value, "priority": task.priority.value}
+    return {"id": task.ref, **fields, **links, **words, **times}
 
 
 def refs_of(numbers: Iterable[int]) -> list[str]:
-    """Several, such as `#1` and `#2`."""
+    """Several tasks, such as `#1` and `#2`."""
     return [f"#{number}" for number in numbers]
 
 
-def time_of(at_ms: int | None) -> str | None:
-    """A moment in UTC, to the millisecond; None for none."""
-    if at_ms is None:
-        return None
-    moment = datetime.fromtimestamp(at_ms / 1000, UTC)
-    return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+def prompt_of(store: Store, ref: str) -> str:
+    """What a task says.
+
+    Raises:
+        UnknownTask, InvalidRequest: there is no such task.
+        TasksBusy, TasksDamaged: the tasks cannot be read.
+    """
+    with Database(store).read() as connection:
+        return words_of(get(connection, ref))
+
+
+def words_of(task: Task) -> str:
+    """Its number and title, its description, and by what it is done."""
+    parts = [f"Task {task.ref}: {task.title}"]
+    if task.description.strip():
+        parts.append(task.description.strip())
+    if task.validation_criteria.strip():
+        parts.append(f"It is done when:\n{task.validation_criteria.strip()}")
+    return "\n\n".join(parts)

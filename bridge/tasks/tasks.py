@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, Unpack
 
 from bridge.errors import StateUnavailable
 from bridge.store.host_process import identify
-from bridge.tasks import changes, claims, dependencies, lifecycle, queries, records
+from bridge.tasks import changes, claims, lifecycle, queries, records
 from bridge.tasks.database import Database
 from bridge.tasks.queries import Branch, Filter
 from bridge.tasks.records import Ref
@@ -51,11 +51,17 @@ class Tasks:
     Args:
         store: of the project.
         holder: who claims, unless a claim says otherwise; by default this process.
+        database: within a transaction, that one's.
     """
 
-    def __init__(self, store: Store, holder: Holder | None = None) -> None:
+    def __init__(
+        self,
+        store: Store,
+        holder: Holder | None = None,
+        database: Database | None = None,
+    ) -> None:
         self.store = store
-        self.database = Database(store)
+        self.database = database or Database(store)
         self._holder = holder
 
     @property
@@ -157,13 +163,13 @@ class Tasks:
             TaskCircle: that one waits for this one.
         """
         with self.database.write() as connection:
-            return dependencies.depend(connection, ref, on, self.store.now_ms())
+            return changes.depend(connection, ref, on, self.store.now_ms())
 
     def depend_no_more(self, ref: Ref, on: Ref) -> Task:
         """Take such a dependency away."""
         now_ms = self.store.now_ms()
         with self.database.write() as connection:
-            return dependencies.depend_no_more(connection, ref, on, now_ms)
+            return changes.depend_no_more(connection, ref, on, now_ms)
 
     # Its life
 
@@ -202,9 +208,10 @@ class Tasks:
             return claims.release(connection, self.store, ref, holder, force=force)
 
     def review(self, ref: Ref, *, note: str = "") -> Task:
-        """Say that a task is done and needs a look; it is let go."""
+        """Say that a task is done and needs a look; it is let go, but by a run."""
+        now_ms, holder = self.store.now_ms(), self._holder
         with self.database.write() as connection:
-            return lifecycle.review(connection, ref, self.store.now_ms(), note=note)
+            return lifecycle.review(connection, ref, now_ms, note=note, holder=holder)
 
     def escalate(self, ref: Ref, *, reason: str) -> Task:
         """Hand a task to a person."""
@@ -256,17 +263,18 @@ class Tasks:
         A line that was edited by hand is newer than what it was. What was changed on
         both sides stays as it is here, and is named, unless `prefer` says `ours` or
         `theirs`; that decides about all such tasks, or these `only`. A task without a
-        line stays. `name` is what messages call the export. Tasks of others (beads,
-        GitHub's issues, CSV, check lists) are added once, and never changed.
+        line stays, and so does one whose line is older, unless `only` names it. `name`
+        is what messages call the export. Tasks of others (beads, GitHub's issues, CSV,
+        check lists) are added once, and never changed.
 
         Raises:
             InvalidRequest: a line is no task, or tasks wait for each other.
             UnknownTask: one of `only` is not here.
             NewerSchema: a newer hostbridge wrote it.
         """
-        from bridge.tasks import exchange
+        from bridge.tasks import exchange, task_record
 
-        read, left_out = exchange.read(lines, name)
+        read, left_out = task_record.read(lines, name)
         now_ms = self.store.now_ms()
         with self.database.write() as connection:
             done = exchange.merge(connection, read, now_ms, prefer, only)

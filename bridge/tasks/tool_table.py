@@ -9,24 +9,42 @@ that a call that is repeated after a kill does nothing twice, and returns the sa
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from inspect import getdoc
-from typing import TYPE_CHECKING, Any, NamedTuple
+from inspect import Parameter, getdoc, signature
+from typing import Any, NamedTuple, get_args, get_type_hints
 
-from pydantic import BaseModel, ValidationError
+from pydantic import (
+    AliasChoices,
+    BaseModel,
+    ConfigDict,
+    Field,
+    ValidationError,
+    create_model,
+    model_validator,
+)
 
 from bridge.errors import InvalidRequest
 from bridge.hints import close, did_you_mean
+from bridge.protocol.plain_types import camel_case
 from bridge.protocol.record import first_problem
 from bridge.protocol.wording import quoted
-from bridge.tasks import calls
-from bridge.tasks import tool_arguments as given
-from bridge.tasks import tool_deeds as deeds
-from bridge.tasks.tool_deeds import Deed, ToolContext
-
-if TYPE_CHECKING:
-    import sqlite3
+from bridge.tasks import calls, tools
+from bridge.tasks.task import NewTask
+from bridge.tasks.task_data import json_form
+from bridge.tasks.tools import ToolContext
 
 __all__ = ["TOOLS", "Tool", "ToolContext", "UnknownTool", "call", "find_tool"]
+
+# Taken and not looked at: pipelines that were written for other systems say who calls.
+IGNORED = ("session_id", "project")
+# What some of them call an argument: of one tool, or of any.
+_ALSO = {
+    "parent": ("parent_task_id",),
+    "category": ("task_type",),
+    "execute_expansion.task_id": ("parent_task_id",),
+    "close_task.reason": ("changes_summary",),
+    "orchestrate_ready_tasks.parent_task_id": ("task_id", "parent"),
+}
+_Deed = Callable[..., Any]
 
 
 class UnknownTool(InvalidRequest):
@@ -35,18 +53,40 @@ class UnknownTool(InvalidRequest):
     code = "unknown_tool"
 
 
+class Arguments(BaseModel):
+    """The arguments of a tool: those it names, and no others."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _without_ignored(cls, given: Any) -> Any:
+        if not isinstance(given, dict):
+            return given
+        known = cls.model_fields
+        return {n: v for n, v in given.items() if n not in IGNORED or n in known}
+
+
 class Tool(NamedTuple):
     """A tool: what it is for, what it takes, whether it changes anything.
 
-    `deed` acts within one transaction; `run` is for those that need several, or none.
+    One that is not `alone` is done within one transaction.
     """
 
-    name: str
-    about: str
+    deed: _Deed
     arguments: type[BaseModel]
     changes: bool
-    deed: Deed | None = None
-    run: Callable[[ToolContext, Any], Any] | None = None
+    alone: bool
+
+    @property
+    def name(self) -> str:
+        """How it is called."""
+        return self.deed.__name__
+
+    @property
+    def about(self) -> str:
+        """What a model reads of it."""
+        return getdoc(self.deed) or ""
 
     @property
     def schema(self) -> dict[str, Any]:
@@ -54,44 +94,62 @@ class Tool(NamedTuple):
         return self.arguments.model_json_schema(by_alias=False)
 
 
-def _reads(deed: Deed, arguments: type[BaseModel]) -> Tool:
-    return Tool(deed.__name__, getdoc(deed) or "", arguments, changes=False, deed=deed)
-
-
-def _changes(deed: Deed, arguments: type[BaseModel]) -> Tool:
-    return Tool(deed.__name__, getdoc(deed) or "", arguments, changes=True, deed=deed)
-
-
-def _by_itself(
-    run: Callable[[ToolContext, Any], Any],
-    arguments: type[BaseModel],
+def _tool(
+    deed: _Deed,
     *,
     changes: bool = False,
+    alone: bool = False,
+    defaults: Mapping[str, Any] = {},
 ) -> Tool:
-    return Tool(run.__name__, getdoc(run) or "", arguments, changes, run=run)
+    """The tool that a function is; `defaults` are those of its `**` parameter."""
+    fields: dict[str, Any] = {}
+    hints = get_type_hints(deed, include_extras=True)
+    for name, parameter in [*signature(deed).parameters.items()][1:]:
+        if parameter.kind is Parameter.VAR_KEYWORD:
+            (content,) = get_args(hints[name])
+            for each, kind in get_type_hints(content, include_extras=True).items():
+                fields[each] = _argument(deed, each, kind, defaults.get(each))
+        else:
+            is_needed = parameter.default is Parameter.empty
+            default = ... if is_needed else parameter.default
+            fields[name] = _argument(deed, name, hints[name], default)
+    arguments = create_model(deed.__name__, __base__=Arguments, **fields)
+    return Tool(deed, arguments, changes, alone)
 
 
-# Their names are those of the functions, and what a model reads is their docstrings.
+def _argument(deed: _Deed, name: str, kind: Any, default: Any) -> tuple[Any, Any]:
+    """An argument, as pydantic has it: its type with its description, and the rest."""
+    about = [each for each in get_args(kind) if isinstance(each, str)]
+    also = _ALSO.get(f"{deed.__name__}.{name}", _ALSO.get(name, ()))
+    field = Field(
+        default,
+        description=about[0] if about else None,
+        # As results spell it, too, so that what a tool gave can be given back.
+        validation_alias=AliasChoices(*dict.fromkeys((name, *also, camel_case(name)))),
+    )
+    return (kind | None if default is None else kind), field
+
+
 _ROWS = (
-    _reads(deeds.get_task, given.OfTask),
-    _reads(deeds.list_tasks, given.ListTasks),
-    _by_itself(deeds.list_ready_tasks, given.ListReady),
-    _changes(deeds.create_task, given.CreateTask),
-    _changes(deeds.update_task, given.UpdateTask),
-    _changes(deeds.claim_task, given.OfTask),
-    _changes(deeds.release_task, given.Release),
-    _changes(deeds.mark_task_needs_review, given.Review),
-    _changes(deeds.escalate_task, given.Escalate),
-    _changes(deeds.reopen_task, given.OfTask),
-    _changes(deeds.close_task, given.Close),
-    _changes(deeds.save_expansion_spec, given.SaveSpec),
-    _reads(deeds.get_expansion_spec, given.OfTask),
-    _changes(deeds.execute_expansion, given.Execute),
-    _by_itself(deeds.validate_task, given.Validate, changes=True),
-    _by_itself(deeds.get_validation_status, given.OfTask),
-    _by_itself(deeds.get_validation_context_smart, given.OfTask),
-    _changes(deeds.orchestrate_ready_tasks, given.Orchestrate),
-    _by_itself(deeds.search_memories, given.Search),
+    _tool(tools.get_task),
+    _tool(tools.list_tasks),
+    _tool(tools.list_ready_tasks, alone=True),
+    _tool(tools.create_task, changes=True, defaults=NewTask._field_defaults),
+    _tool(tools.update_task, changes=True),
+    _tool(tools.claim_task, changes=True),
+    _tool(tools.release_task, changes=True),
+    _tool(tools.mark_task_needs_review, changes=True),
+    _tool(tools.escalate_task, changes=True),
+    _tool(tools.reopen_task, changes=True),
+    _tool(tools.close_task, changes=True),
+    _tool(tools.save_expansion_spec, changes=True),
+    _tool(tools.get_expansion_spec),
+    _tool(tools.execute_expansion, changes=True),
+    _tool(tools.validate_task, changes=True, alone=True),
+    _tool(tools.get_validation_status, alone=True),
+    _tool(tools.get_validation_context_smart, alone=True),
+    _tool(tools.orchestrate_ready_tasks, changes=True),
+    _tool(tools.search_memories, alone=True),
 )
 # What others call it.
 ELSEWHERE = {
@@ -135,14 +193,29 @@ def call(
     """
     tool = find_tool(name)
     checked = checked_arguments(tool, arguments or {})
-    if tool.deed is None:
-        assert tool.run is not None  # noqa: S101 - the table: one of the two
-        return tool.run(context._replace(key=key), checked)
-    if not tool.changes:
-        with context.database.read() as connection:
-            return tool.deed(context, connection, checked)
-    with context.database.write() as connection:
-        return _once(context, connection, tool, checked, key)
+    if tool.alone:
+        return _result(tool, context._replace(key=key), checked)
+    database = context.database
+    with database.write() if tool.changes else database.read() as transaction:
+        context = context._replace(transaction=transaction)
+        if not tool.changes or key is None:
+            return _result(tool, context, checked)
+        digest = calls.digest_of(checked.model_dump(mode="json"))
+        if before := calls.remembered(transaction, key, tool.name, digest):
+            return before[0]
+        result = _result(tool, context, checked)
+        now_ms = context.store.now_ms()
+        calls.remember(transaction, key, tool.name, digest, result, now_ms)
+        return result
+
+
+def _result(tool: Tool, context: ToolContext, checked: BaseModel) -> Any:
+    """What a tool gives, as JSON values."""
+    given = {name: value for name, value in checked if value is not None}
+    result = tool.deed(context, **given)
+    if isinstance(result, list):
+        result = {"tasks": result, "count": len(result)}
+    return json_form(result)
 
 
 def checked_arguments(tool: Tool, arguments: Mapping[str, Any]) -> Any:
@@ -168,22 +241,3 @@ def _problem(tool: Tool, exc: ValidationError) -> str:
     known = [*tool.arguments.model_fields]
     hint = did_you_mean(str(wrong[0]), known) or f"; known: {', '.join(known)}"
     return f"{tool.name} has no argument {quoted(wrong[0])}{hint}"
-
-
-def _once(
-    context: ToolContext,
-    connection: sqlite3.Connection,
-    tool: Tool,
-    checked: BaseModel,
-    key: str | None,
-) -> Any:
-    assert tool.deed is not None  # noqa: S101 - `call`
-    if key is None:
-        return tool.deed(context, connection, checked)
-    digest = calls.digest_of(checked.model_dump(mode="json"))
-    if before := calls.remembered(connection, key, tool.name, digest):
-        return before[0]
-    result = tool.deed(context, connection, checked)
-    now_ms = context.store.now_ms()
-    calls.remember(connection, key, tool.name, digest, result, now_ms)
-    return result

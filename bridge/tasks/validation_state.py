@@ -14,9 +14,8 @@ from bridge.protocol.digest import sha256_of
 from bridge.protocol.ids import RequestId
 from bridge.protocol.plain_json import dumps, loads
 from bridge.protocol.status import Status as RequestStatus
-from bridge.tasks.news import tell
+from bridge.tasks.database import tell
 from bridge.tasks.task import Status, Task
-from bridge.tasks.task_data import time_of
 
 if TYPE_CHECKING:
     from bridge.store.store import Store
@@ -208,8 +207,8 @@ def data_of(task: Task, turn: Turn) -> dict[str, Any]:
         "who": turn.who,
         "request_id": turn.request,
         "is_of_this_text": turn.digest == text_digest(task),
-        "began_at": time_of(turn.began_ms),
-        "ended_at": time_of(turn.ended_ms),
+        "began_at": turn.began_ms,
+        "ended_at": turn.ended_ms,
     }
 
 

@@ -132,8 +132,8 @@ def _answer_of(response: Response) -> Json:
 def _on_tasks(agents: _Agents) -> Iterator[Tool]:
     from bridge.tasks.claims import holder_of_run
     from bridge.tasks.task import Holder as TaskHolder
-    from bridge.tasks.tool_deeds import ToolContext
     from bridge.tasks.tool_table import TOOLS, call
+    from bridge.tasks.tools import ToolContext
 
     asked = agents.request.request_id
     who = holder_of_run(agents.store, asked) or TaskHolder(
@@ -144,7 +144,7 @@ def _on_tasks(agents: _Agents) -> Iterator[Tool]:
     def validated(given: Json) -> Any:
         """What its validator says, which has answered once it has been started."""
         begun = call(context, "validate_task", given)
-        return call(context, "get_validation_status", {"task_id": begun["task_id"]})
+        return call(context, "get_validation_status", {"task_id": begun["taskId"]})
 
     for name, tool in TOOLS.items():
         run = validated if name == "validate_task" else partial(call, context, name)

@@ -36,8 +36,7 @@ def callable_tools() -> frozenset[str]:
 
 def wrong_arguments(tool: str, arguments: Collection[str]) -> dict[str, str]:
     """What is wrong with the arguments of a call, by name; those it lacks by none."""
-    from bridge.tasks.tool_arguments import IGNORED
-    from bridge.tasks.tool_table import TOOLS
+    from bridge.tasks.tool_table import IGNORED, TOOLS
 
     fields = TOOLS[tool].arguments.model_fields
     names = {name: {name, *_aliases(field)} for name, field in fields.items()}

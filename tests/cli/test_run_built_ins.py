@@ -164,7 +164,7 @@ def test_an_agent_of_the_coordinator_on_a_model_server(
     told = json.dumps([asked["messages"] for asked in server.asked])
     assert ran.json["parsedOutput"] == answer, ran
     assert "It greets" in told
-    assert ("validation_criteria" in told) is (agent != "merge")
+    assert ("validationCriteria" in told) is (agent != "merge")
     assert (endpoint.folder / "greet.py").exists() is writes
 
 

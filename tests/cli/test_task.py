@@ -129,7 +129,7 @@ def test_verbs_of_its_life(project):
     run("depend", "2", "--not-on", "1")
     run("update", "2", "--title", "second", "--parent", "1")
     assert run("tree") == "#1  one  (open, 0 of 1 closed)\n  #2  second  (open)"
-    (top,) = json.loads(run("tree", "--json"))
+    top = json.loads(run("tree", "--json"))
     assert [each["id"] for each in top["tasks"]] == ["#2"]
     run("update", "2", "--parent", "none")
     assert run("delete", "1") == "deleted: #1  one  (open)"
@@ -222,7 +222,7 @@ def test_export_and_import(project, tmp_path):
     assert json.loads(done.out) == {
         "added": 0, "changed": 1, "unchanged": 0, "conflicts": [],
         "changes": [{"number": 1, "title": "theirs", "what": what}], "absent": [],
-        "leftOut": [],
+        "leftOut": [], "older": [],
     }  # fmt: skip
     bad = project.run("task", "import", "-", stdin=b"{")
     assert bad.err.startswith("hostbridge: stdin:1: not JSON")

@@ -44,6 +44,21 @@ def test_a_step_whose_condition_does_not_hold_is_left_out_and_the_line_goes_on(w
     assert world.output(run, "after") == "skipped "
 
 
+def test_a_result_is_asked_by_either_name_and_given_as_it_is(world):
+    """Public files ask for `is_expanded`, where our JSON has `isExpanded`."""
+    found = {"isExpanded": True, "tasks": [{"closedChildren": 2}]}
+    asked = {
+        "is": "${{ steps.look.output.is_expanded }}",
+        "closed": "${{ steps.look.output.tasks[0].closed_children }}",
+        "all": "${{ steps.look.output }}",
+    }
+    run = world.begin(pipeline(look=tool("set", found), after=tool("set", asked)))
+    world.run(run)
+
+    told = world.output(run, "after")
+    assert told == {"is": True, "closed": 2, "all": found}
+
+
 def test_a_condition_that_cannot_be_decided_stops_the_run_and_says_where(world):
     spawn = tool("set", {}, **{"if": "not steps.check.output.is_expanded"})
     run = world.begin(pipeline(check=tool("set", "a text"), spawn=spawn))

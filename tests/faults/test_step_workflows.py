@@ -19,7 +19,7 @@ from bridge.store.store import Store
 from bridge.store.variables import values_of
 from bridge.tasks.task import Holder as TaskHolder
 from bridge.tasks.tasks import Tasks
-from bridge.tasks.tool_deeds import ToolContext
+from bridge.tasks.tools import ToolContext
 from bridge.workflows import progress
 from bridge.workflows.conversation import Conversation
 

@@ -127,7 +127,7 @@ def test_many_that_execute_at_once_make_one_set_of_tasks(tmp_path):
     told = [each.value for each in together(acts)]
 
     assert {tuple(each["created"]) for each in told} == {("#2", "#3", "#4")}
-    assert [each["was_done"] for each in told].count(False) == 1
+    assert [each["wasDone"] for each in told].count(False) == 1
     assert use(store, "list_tasks")["count"] == 4
 
 
@@ -136,6 +136,6 @@ def test_many_that_validate_at_once_start_one_validator(tmp_path):
     saved(store)
 
     acts = [partial(use, store, "validate_task", task_id="#1")] * 6
-    (asked,) = {each.value["request_id"] for each in together(acts)}
+    (asked,) = {each.value["requestId"] for each in together(acts)}
 
     assert store.waiting() == [asked]

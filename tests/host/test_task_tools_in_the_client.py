@@ -49,7 +49,7 @@ def test_a_session_divides_validates_and_closes(tmp_path):
             closed = world.bridge.call_tool("close_task", {"task_id": "#2"})
         saved, done, claimed, refused, begun, *_ = results(world)
 
-    assert json.loads(saved)["subtask_count"] == 1
+    assert json.loads(saved)["subtaskCount"] == 1
     assert json.loads(done)["created"] == ["#2"]
     assert json.loads(claimed)["assignee"] == f"session {live.session_id}"
     assert "task #2 cannot be closed: it has not been validated" in refused

@@ -112,11 +112,11 @@ async def test_a_session_starts_the_validator_that_it_asked_for(world, use):
     tasks.create("one", validation_criteria="it runs")
 
     begun = await use("validate_task", {"task_id": "#1"})
-    asked = begun.structured_content["request_id"]
+    asked = begun.structured_content["requestId"]
     assert begun.structured_content["state"] == "running"
     assert f"bridge:{asked}" in begun.structured_content["next"]
     again = await use("validate_task", {"task_id": "#1"})
-    assert again.structured_content["request_id"] == asked
+    assert again.structured_content["requestId"] == asked
     refused = await use("close_task", {"task_id": "#1"})
     assert text_of(refused).startswith("task_refused: task #1 cannot be closed")
 

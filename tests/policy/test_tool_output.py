@@ -69,3 +69,12 @@ def test_a_failure_is_its_error():
 @pytest.mark.parametrize("event", ["PreToolUse", "UserPromptSubmit", None])
 def test_other_events_have_no_result(event):
     assert output_of({"hook_event_name": event, "tool_response": 1}) is None
+
+
+def test_a_tool_of_ours_is_asked_by_either_name():
+    """Public files ask for `is_valid`, where our JSON has `isValid`."""
+    given = {"isValid": True, "tasks": [{"closedChildren": 2}]}
+    old = {"is_valid": True, "tasks": [{"closedChildren": 2, "closed_children": 2}]}
+
+    assert after([text(given)]) == given | old
+    assert after([text(given)], "mcp__other__get") == given

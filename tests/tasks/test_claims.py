@@ -8,8 +8,8 @@ from storeworld import answer, claim_all, dead_process, request, this_process
 from bridge.config import Settings
 from bridge.store.live_runs import mark, unmark
 from bridge.tasks.task import Holder, Status, TaskClaimed
-from bridge.tasks.tool_deeds import ToolContext
 from bridge.tasks.tool_table import call
+from bridge.tasks.tools import ToolContext
 
 MINE = Holder("me", this_process())
 

@@ -12,6 +12,7 @@ from storeworld import FakeClock, store_in
 from bridge.errors import InvalidRequest
 from bridge.tasks.exchange import Change, Conflict
 from bridge.tasks.task import NewTask, Status
+from bridge.tasks.task_record import all_records
 from bridge.tasks.tasks import Tasks
 from bridge.testing.folder import folder
 
@@ -80,12 +81,12 @@ def test_a_title_alone_is_a_task(tasks, elsewhere):
     data = b'{"title": "written by hand"}\n{"title": "another", "priority": "high"}\n'
 
     for side in (tasks, elsewhere):
-        assert side.import_(data) == (2, 0, 0, (), (), (), ())
-        assert side.import_(data) == (0, 0, 2, (), (), (), ())
+        assert side.import_(data) == (2, 0, 0, (), (), (), (), ())
+        assert side.import_(data) == (0, 0, 2, (), (), (), (), ())
 
     assert [tasks.get(n).title for n in (1, 2)] == ["written by hand", "another"]
     tasks.update(1, title="changed since")
-    assert tasks.import_(data) == (0, 0, 2, (), (), (), ())
+    assert tasks.import_(data) == (0, 0, 2, (), (), (), (), ())
     assert elsewhere.import_(tasks.export()).conflicts == ()
     assert tasks.import_(elsewhere.export()).conflicts == ()
     assert tasks.export() == elsewhere.export()
@@ -135,7 +136,7 @@ def test_a_line_taken_out_is_no_deletion(shared):
 
     done = ours.import_(data[0] + b"\n" + data[2])
 
-    assert done == (0, 0, 2, (), (), (2,), ())
+    assert done == (0, 0, 2, (), (), (2,), (), ())
     assert [task.number for task in ours.list()] == [1, 2, 3, 4]
 
 
@@ -168,24 +169,32 @@ class Side:
         self.tasks = Tasks(store_in(folder, clock=self.clock))
         self.holds: dict[str, frozenset[int]] = {}
 
+    def versions(self) -> dict[str, str]:
+        """What each task is now, by its name."""
+        with self.tasks.database.read() as connection:
+            return {record.uuid: record.now() for record in all_records(connection)}
+
     def take(self, data: bytes, holds: dict[str, frozenset[int]]) -> None:
-        """Import, and check what became of each task against the edits."""
+        """Import, and check what became of each task against the edits.
+
+        What neither side knew of the other is a conflict, or the older line of two
+        that were exported, which is named as one that was changed or that is older.
+        """
         before = {task.uuid: task.title for task in self.tasks.list()}
         done = self.tasks.import_(data)
-        named = {conflict.number for conflict in done.conflicts}
+        left = {conflict.number for conflict in done.conflicts} | {*done.older}
+        taken = {change.number for change in done.changes}
         for each in map(orjson.loads, data.splitlines()):
             uuid, title = each["uuid"], each["title"]
             ours, theirs = self.holds.get(uuid, frozenset()), holds[uuid]
             task = self.tasks.get(uuid)
-            if ours < theirs:
+            if ours < theirs or task.number in taken:
+                assert not ours > theirs
                 assert task.title == title
                 self.holds[uuid] = theirs
             else:
-                assert ours >= theirs or task.number in named
+                assert ours >= theirs or task.number in left
                 assert task.title == before[uuid]
-        assert len(named) == sum(
-            not (self.holds[uuid] >= theirs) for uuid, theirs in holds.items()
-        )
 
 
 KINDS = ["edit", "by hand", "exchange", "prefer ours", "prefer theirs"]
@@ -219,12 +228,14 @@ def test_no_edit_is_lost_without_a_word(deeds, ahead_s):
                 side.take(other.tasks.export(), other.holds)
             else:
                 prefer = deed.removeprefix("prefer ")
+                theirs, before = other.versions(), side.versions()
                 done = side.tasks.import_(other.tasks.export(), prefer=prefer)
                 assert done.conflicts == ()
-                for each in uuids:
-                    ours, theirs = side.holds[each], other.holds[each]
-                    is_apart = not (ours >= theirs or ours < theirs)
-                    side.holds[each] = ours | theirs | ({edit} if is_apart else set())
+                for each, now in side.versions().items():
+                    if now == theirs[each]:
+                        side.holds[each] = other.holds[each]
+                    elif now != before[each]:
+                        side.holds[each] |= other.holds[each] | {edit}
 
         # Both have what the other has, once one has decided.
         sides[0].tasks.import_(sides[1].tasks.export(), prefer="ours")

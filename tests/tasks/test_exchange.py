@@ -5,7 +5,7 @@ from contextlib import closing, suppress
 
 import orjson
 import pytest
-from exports import FIRST, OTHER, both_sides, line
+from exports import FIRST, OTHER, both_sides, edited, line
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from storeworld import store_in
@@ -13,7 +13,6 @@ from storeworld import store_in
 from bridge.errors import InvalidRequest, NewerSchema
 from bridge.tasks.circles import TaskCircle
 from bridge.tasks.exchange import Conflict
-from bridge.tasks.schema import STEPS
 from bridge.tasks.task import Holder, NewTask, Status, TaskRefused
 from bridge.tasks.tasks import Tasks
 
@@ -64,7 +63,7 @@ def test_what_is_exported_is_imported_whole(tmp_path_factory, plan):
 
     assert (done.added, done.conflicts) == (len(new), ())
     assert there.export() == data
-    same = (0, 0, len(new), (), (), (), ())
+    same = (0, 0, len(new), (), (), (), (), ())
     assert there.import_(data) == here.import_(data) == same
     titles = [task.title for task in there.list()]
     assert titles == [task.title for task in here.list()]
@@ -105,7 +104,7 @@ def test_what_both_sides_changed_is_named_and_left(shared):
     done = ours.import_(theirs.export())
 
     what = both_sides(("title", "ours", "theirs"), ("description", "x", ""))
-    assert done == (0, 0, 3, (Conflict(2, "ours", what),), (), (), ())
+    assert done == (0, 0, 3, (Conflict(2, "ours", what),), (), (), (), ())
     assert ours.export() == before
 
 
@@ -170,7 +169,7 @@ def test_what_is_not_there_is_named(shared, tmp_path):
 
     uuids = (ours.get(2).uuid, ours.get(1).uuid)
     what = f"left out: it names {', '.join(uuids)}, which is not here"
-    assert done == (1, 0, 0, (Conflict(1, "two", what),), (), (), ())
+    assert done == (1, 0, 0, (Conflict(1, "two", what),), (), (), (), ())
 
 
 def test_keys_of_a_later_version_survive(tasks, elsewhere):
@@ -283,12 +282,34 @@ def test_error_in_a_line(tasks, data, said):
     assert tasks.list() == []
 
 
+RING = [f"01a20033-0780-7000-8000-{n:012}" for n in range(5_000)]
+HOSTILE = {
+    "nested": b'{"title": "a", "x": ' + b"[" * 100_000 + b"]" * 100_000 + b"}",
+    "open bracket": b'{"title": "a", "x": ' + b"[" * 100_000,
+    "open quote": b'title,description\n"a' + b"x\n" * 100_000,
+    "circle": b"".join(
+        line(uuid=uuid, dependsOn=[RING[n - 1]]) for n, uuid in enumerate(RING)
+    ),
+    "history": line(history={"a": 1}, version=7),
+}
+
+
+@pytest.mark.parametrize("data", HOSTILE.values(), ids=HOSTILE)
+def test_a_hostile_import_is_refused_in_a_line(tasks, data):
+    with pytest.raises(InvalidRequest) as refused:
+        tasks.import_(data, name="team.jsonl")
+
+    assert str(refused.value).startswith("team.jsonl:")
+    assert len(str(refused.value)) < 1_000
+    assert tasks.list() == []
+
+
 def earlier(data: bytes, versions: dict[str, int], **changes: object) -> bytes:
     """As an earlier hostbridge exported it: it counted the changes by place."""
     lines = []
     for each in data.splitlines():
         fields = orjson.loads(each) | {"versions": versions} | changes
-        lines.append(orjson.dumps({k: v for k, v in fields.items() if k != "history"}))
+        lines.append(orjson.dumps({k: v for k, v in fields.items() if k != "version"}))
     return b"\n".join(lines)
 
 
@@ -302,47 +323,73 @@ def test_an_export_of_an_earlier_version_is_read(tasks, elsewhere):
     later = tasks.get(1).updated_ms + 1
     newer = earlier(tasks.export(), {"454e4108": 4}, title="b", updatedAt=later)
     assert tasks.import_(newer)[:4] == (0, 1, 0, ())
-    # Which of two is newer their times cannot say, if both were changed.
+    assert b"versions" not in tasks.export()
     tasks.database.store.clock.go_on(1)
     tasks.update(1, title="c")
     what = both_sides(("title", "c", "d"))
-    apart = earlier(tasks.export(), {"454e4108": 5}, title="d", updatedAt=later - 1)
+    apart = earlier(newer, {"454e4108": 5}, title="d", updatedAt=later + 1)
     assert tasks.import_(apart).conflicts == (Conflict(1, "c", what),)
-    assert b"versions" not in tasks.export()
+    assert tasks.import_(old).older == (1,)
 
 
-def test_a_database_of_an_earlier_version_goes_on(tasks):
-    """What it knew of versions was counted by place; its tasks are as they were."""
-    tasks.create("a", description="kept")
-    with closing(sqlite3.connect(tasks.database.path)) as old, old:
+def with_history(data: bytes, *before: str) -> bytes:
+    """As an earlier hostbridge exported it: each line named all that came before."""
+    lines = map(orjson.loads, data.splitlines())
+    return b"\n".join(
+        orjson.dumps(each | {"history": [*before, each.pop("version")]})
+        for each in lines
+    )
+
+
+def test_an_export_with_histories_is_read(shared):
+    """A line that names what is here among its past is newer; an edited one, too."""
+    ours, theirs = shared
+    before = orjson.loads(ours.export().splitlines()[1])["version"]
+    theirs.update(2, title="second")
+    data = with_history(theirs.export(), before)
+    edit = edited(data, 1, title="by hand")
+
+    assert ours.import_(data)[:4] == (0, 1, 2, ())
+    assert ours.import_(edit)[:4] == (0, 1, 2, ())
+    assert ours.get(2).title == "by hand"
+    assert ours.import_(data).older == (2,)
+    assert b"history" not in ours.export()
+
+
+def test_a_database_of_an_earlier_version_goes_on(shared):
+    """It kept the names of all versions that it had exchanged: the last one counts."""
+    ours, theirs = shared
+    ours.update(1, title="changed since")
+    theirs.update(1, title="and there")
+    theirs.update(2, title="newer")
+    with closing(sqlite3.connect(ours.database.path)) as old, old:
         old.executescript(
-            "ALTER TABLE tasks DROP COLUMN history;"
-            "ALTER TABLE tasks ADD COLUMN revision INTEGER NOT NULL DEFAULT 0;"
-            "ALTER TABLE tasks ADD COLUMN seen TEXT NOT NULL DEFAULT '{}';"
-            "CREATE TABLE place (id TEXT NOT NULL);"
-            f"PRAGMA user_version = {len(STEPS) - 1};"
+            "ALTER TABLE tasks ADD COLUMN history TEXT NOT NULL DEFAULT '[]';"
+            "UPDATE tasks SET history = json_array('0-0', exchanged);"
+            "ALTER TABLE tasks DROP COLUMN exchanged;"
+            "PRAGMA user_version = 4;"
         )
 
-    data = tasks.export()
+    done = ours.import_(theirs.export())
 
-    assert orjson.loads(data)["description"] == "kept"
-    assert tasks.import_(data)[:4] == (0, 0, 1, ())
+    what = both_sides(("title", "changed since", "and there"))
+    assert done.conflicts == (Conflict(1, "changed since", what),)
+    assert (done.changed, ours.get(2).title) == (1, "newer")
 
 
-def test_a_long_history_keeps_its_latest_versions(tasks, elsewhere):
-    """So a line does not grow for ever, and who lags by a few is not asked."""
-    tasks.create("0")
-    for n in range(1, 60):
-        tasks.database.store.clock.go_on(1)
-        tasks.update(1, title=str(n))
-        data = tasks.export()
-        if n % 20 == 19:
-            assert elsewhere.import_(data).conflicts == ()
+def test_an_old_line_is_named_and_taken_only_if_it_is_asked_for(shared):
+    """Where it was not the last one to be exchanged, it may be somebody's edit."""
+    ours, _ = shared
+    old = ours.export()
+    ours.update(2, title="second")
+    assert ours.import_(old) == (0, 0, 3, (), (), (), (), ())
+    ours.export()
 
-    history = orjson.loads(data)["history"]
-    assert len(history) == 50
-    assert history == sorted(history)
-    assert elsewhere.export() == data
+    for prefer, only in ((None, ()), ("theirs", ()), ("theirs", (3,))):
+        done = ours.import_(old, prefer=prefer, only=only)
+        assert done == (0, 0, 3, (), (), (), (), (2,))
+    assert ours.import_(old, prefer="theirs", only=[2]).changed == 1
+    assert ours.get(2).title == "one"
 
 
 def test_a_newer_export_is_refused(tasks):

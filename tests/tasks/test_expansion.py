@@ -41,17 +41,17 @@ def test_a_spec_becomes_tasks(epic):
 
     done = epic("execute_expansion", task_id="#1")
 
-    counted = {"task_id": "#1", "subtask_count": 3, "pending": True}
+    counted = {"taskId": "#1", "subtaskCount": 3, "pending": True}
     assert saved == {"saved": True, **counted}
-    assert before["is_expanded"] is False
-    assert (pending["pending"], pending["subtask_count"]) == (True, 3)
+    assert before["isExpanded"] is False
+    assert (pending["pending"], pending["subtaskCount"]) == (True, 3)
     assert done["created"] == ["#2", "#3", "#4"]
-    assert (done["count"], done["was_done"]) == (3, False)
-    assert epic("get_task", task_id="#1")["is_expanded"] is True
+    assert (done["count"], done["wasDone"]) == (3, False)
+    assert epic("get_task", task_id="#1")["isExpanded"] is True
     test = epic("get_task", task_id="#3")
-    assert (test["parent"], test["depends_on"]) == ("#1", ["#2"])
-    assert (test["priority"], test["validation_criteria"]) == ("high", "pytest passes")
-    assert epic("get_task", task_id="#4")["depends_on"] == ["#2", "#3"]
+    assert (test["parent"], test["dependsOn"]) == ("#1", ["#2"])
+    assert (test["priority"], test["validationCriteria"]) == ("high", "pytest passes")
+    assert epic("get_task", task_id="#4")["dependsOn"] == ["#2", "#3"]
     assert epic("get_expansion_spec", task_id="#1")["pending"] is False
 
 
@@ -62,7 +62,7 @@ def test_the_same_again_changes_nothing(tools):
     saved = tools("save_expansion_spec", task_id=1, spec={"tasks": ["a", "b"]})
 
     assert again["created"] == ["#2", "#3"]
-    assert again["was_done"] is True
+    assert again["wasDone"] is True
     assert saved["pending"] is False
     assert tools("list_tasks")["count"] == 3
 
@@ -95,10 +95,10 @@ def test_a_part_waits_for_a_task_outside(epic):
     save(epic, {"title": "a", "depends_on": "#2"})
 
     assert epic("get_expansion_spec", task_id="#1")["spec"]["subtasks"] == [
-        {"title": "a", "priority": "normal", "depends_on": ["#2"]}
+        {"title": "a", "priority": "normal", "dependsOn": ["#2"]}
     ]
     epic("execute_expansion", task_id="#1")
-    assert epic("get_task", task_id="#3")["depends_on"] == ["#2"]
+    assert epic("get_task", task_id="#3")["dependsOn"] == ["#2"]
 
 
 def test_error_a_task_that_a_part_waits_for_has_gone(epic):
@@ -129,7 +129,7 @@ def test_error_a_part_that_could_never_be_closed(tools, ref, says):
 
 
 def test_error_nothing_was_saved(epic):
-    nothing = {"task_id": "#1", "pending": False, "is_expanded": False}
+    nothing = {"taskId": "#1", "pending": False, "isExpanded": False}
     assert epic("get_expansion_spec", task_id="#1") == nothing
     with pytest.raises(NoSpec, match="task #1 has no expansion spec"):
         epic("execute_expansion", task_id="#1")
@@ -196,6 +196,29 @@ def test_all_that_is_wrong_is_said_at_once():
 
     assert len(refused.value.problems) == 14
     assert "and 4 more" in str(refused.value)
+
+
+NESTED: list[object] = []
+for _ in range(100_000):
+    NESTED = [NESTED]
+HOSTILE = {
+    "nested title": [{"title": NESTED}],
+    "nested subtask": [NESTED],
+    "nested id": [A | {"id": NESTED}],
+    "nested dependency": [A | {"depends_on": NESTED}],
+    "many unknown": [A | {f"key {n}": NESTED for n in range(1_000)}],
+    "long": [{"title": "a" * 10**6, "depends_on": "y" * 10**6}],
+    "wrong everywhere": [A | {"depends_on": ["nowhere"] * 500} for _ in range(500)],
+}
+
+
+@pytest.mark.parametrize("subtasks", HOSTILE.values(), ids=HOSTILE)
+def test_a_hostile_spec_is_refused_in_a_few_lines(subtasks):
+    with pytest.raises(BadSpec) as refused:
+        read({"subtasks": subtasks})
+
+    assert len(refused.value.problems) <= 1_000
+    assert len(str(refused.value)) < 5_000
 
 
 def test_a_spec_is_known_however_it_is_written():

@@ -21,7 +21,7 @@ def found(tools, query: str, **more) -> list[str]:
 
 
 def test_nothing_is_there_yet(tools):
-    nothing = {"memories": [], "count": 0, "not_read_yet": 0}
+    nothing = {"memories": [], "count": 0, "notReadYet": 0}
     assert tools("search_memories", query="uploads") == nothing
     assert not (tools.store.place.state / "memories.db").exists()
 
@@ -38,7 +38,7 @@ def test_answers_and_closed_tasks_are_found(tools):
     (one,) = [each for each in result["memories"] if each["kind"] == "answer"]
     assert one["title"] == "general-purpose: Where is the limit?"
     assert "It is in uploads.py." in one["excerpt"]
-    assert one["at"].endswith("Z")
+    assert isinstance(one["at"], int)
 
 
 def test_the_more_words_the_better(tools):
@@ -106,7 +106,7 @@ def test_so_much_is_read_at_once(tools, monkeypatch):
     left = [tools("search_memories", query="uploads") for _ in range(3)]
 
     assert [each["count"] for each in left] == [2, 4, 5]
-    assert [each["not_read_yet"] for each in left] == [3, 1, 0]
+    assert [each["notReadYet"] for each in left] == [3, 1, 0]
 
 
 def test_an_index_that_was_removed_is_made_again(tools):

@@ -65,7 +65,7 @@ def test_a_task_is_called_by_its_number(tools, ref):
 
     found = tools("get_task", task_id=ref)
 
-    shown = {"id": "#1", "status": "open", "priority": "high", "is_expanded": False}
+    shown = {"id": "#1", "status": "open", "priority": "high", "isExpanded": False}
     assert found | shown == found
     assert tools("get_task", task_id=found["uuid"]) == found
 
@@ -151,7 +151,37 @@ def test_arguments_of_older_pipelines_are_read(tools):
     done = tools("execute_expansion", parent_task_id="#1", session_id="s")
 
     assert done["created"] == ["#2"]
-    assert tools("get_task", task_id=2)["validation_criteria"] == "it runs"
+    assert tools("get_task", task_id=2)["validationCriteria"] == "it runs"
+
+
+def test_what_a_tool_gave_can_be_given_back(tools):
+    """A model spells an argument as the result that it has read."""
+    task = tools.task("one", validationCriteria="it runs", dependsOn=[])
+    tools.task("two", dependsOn=[task])
+
+    changed = tools("update_task", taskId=task, validationCriteria="it runs fast")
+
+    assert changed["validationCriteria"] == "it runs fast"
+    assert tools("get_task", task_id=2)["dependsOn"] == [task]
+
+
+TASK = {
+    "id": "#1", "number": 1, "title": "one", "description": "", "status": "open",
+    "priority": "normal", "category": "", "validationCriteria": "", "parent": None,
+    "assignee": None, "reason": "", "isExpanded": False, "closedAt": None,
+    "dependsOn": [], "children": 0, "closedChildren": 0,
+}  # fmt: skip
+
+
+def test_a_task_has_one_form(tools):
+    """All of it, by the names that `task --json` has, too."""
+    tools.task("one")
+
+    found = tools("get_task", task_id=1)
+    now_ms = tools.store.now_ms()
+
+    times = {"createdAt": now_ms, "updatedAt": now_ms}
+    assert found == TASK | times | {"uuid": found["uuid"]}
 
 
 # Keys
@@ -199,8 +229,8 @@ def test_as_many_are_handed_out_as_there_is_room_for(tools):
     now = tools("orchestrate_ready_tasks", max_concurrent=3)
 
     assert [each["id"] for each in now["tasks"]] == ["#2", "#3"]
-    assert (now["free"], now["in_progress"]) == (2, ["#1"])
-    assert (now["waiting"], now["waiting_count"]) == (["#4"], 1)
+    assert (now["free"], now["inProgress"]) == (2, ["#1"])
+    assert (now["waiting"], now["waitingCount"]) == (["#4"], 1)
     assert tools("get_task", task_id=2)["status"] == "open"
 
 

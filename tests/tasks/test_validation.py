@@ -46,10 +46,10 @@ def begun(tools):
 def test_nothing_is_known_of_a_task_that_nobody_looked_at(tools):
     tools.task("one", validation_criteria="it runs")
 
-    assert status(tools) | {"task_id": 0} == {
-        "task_id": 0, "state": "none", "is_valid": None, "iteration": 0,
-        "max_iterations": 3, "feedback": [], "void": "", "request_id": None,
-        "validation_criteria": "it runs", "status": "open", "history": [],
+    assert status(tools) | {"taskId": 0} == {
+        "taskId": 0, "state": "none", "isValid": None, "iteration": 0,
+        "maxIterations": 3, "feedback": [], "void": "", "requestId": None,
+        "validationCriteria": "it runs", "status": "open", "history": [],
     }  # fmt: skip
 
 
@@ -87,14 +87,14 @@ def test_one_that_passed_can_be_closed(begun):
     # Nobody has looked: closing does, also when a person does it.
     assert Tasks(begun.store).close("#1").status == "closed"
     now = status(begun)
-    assert (now["state"], now["is_valid"], now["iteration"]) == ("passed", True, 1)
+    assert (now["state"], now["isValid"], now["iteration"]) == ("passed", True, 1)
 
 
 def test_error_one_that_failed_is_not_closed_and_the_next_look_is_told_why(begun):
     begun.validators.answer(passed=False, feedback=["no test"])
 
     now = status(begun)
-    assert (now["state"], now["is_valid"]) == ("failed", False)
+    assert (now["state"], now["isValid"]) == ("failed", False)
     assert now["feedback"] == ["no test"]
     with pytest.raises(TaskRefused, match="its validation failed: no test"):
         begun("close_task", task_id="#1")
@@ -110,7 +110,7 @@ def test_one_validator_at_a_time(begun):
 
     again = begun.as_("another")("validate_task", task_id="#1", changes_summary="more")
 
-    assert again["request_id"] == first["request_id"]
+    assert again["requestId"] == first["requestId"]
     assert len(begun.validators.asked) == 1
     assert again["iteration"] == 1
 
@@ -124,7 +124,7 @@ def test_a_task_that_is_changed_meanwhile_voids_the_verdict(begun, change):
 
     now = status(begun)
 
-    assert (now["state"], now["is_valid"], now["iteration"]) == ("none", None, 0)
+    assert (now["state"], now["isValid"], now["iteration"]) == ("none", None, 0)
     assert now["void"] == "the task was changed after validation 1 had begun"
     with pytest.raises(TaskRefused, match="has to be validated again: the task was"):
         begun("close_task", task_id="#1")
@@ -191,7 +191,7 @@ def test_a_request_that_is_gone_says_nothing(begun):
     now = status(begun)
     begun.validators.answer(passed=True, feedback=[])
     for folder in ("responses", "done"):
-        (begun.store.place.state / folder / f"{now['request_id']}.json").unlink()
+        (begun.store.place.state / folder / f"{now['requestId']}.json").unlink()
 
     assert status(begun)["void"] == "its request is not there any more"
 
@@ -237,7 +237,7 @@ def test_who_comes_after_a_kill_asks_the_same(tools):
     assert now["state"] == "running"
     (asked,) = tools.validators.asked
     assert tools.store.find(tools.request(now)) is not None
-    assert tools("validate_task", task_id="#1")["request_id"] == now["request_id"]
+    assert tools("validate_task", task_id="#1")["requestId"] == now["requestId"]
     assert asked["dedup_key"].startswith("validate ")
 
 
@@ -250,7 +250,7 @@ def test_who_comes_after_a_kill_finds_what_was_asked(tools):
 
     first, second = tools.validators.asked
     assert first["dedup_key"] == second["dedup_key"]
-    assert tools.store.waiting() == [now["request_id"]]
+    assert tools.store.waiting() == [now["requestId"]]
 
 
 def test_a_look_that_cannot_be_made_is_given_up_by_who_looks(tools):
@@ -284,11 +284,11 @@ def test_all_that_a_validator_needs(tools):
 
     part = {"id": "#2", "title": "part", "status": "open", "reason": ""}
     expected = {
-        "validation_criteria": "it runs",
+        "validationCriteria": "it runs",
         "parts": [part],
         "iteration": 1,
         "feedback": ["no"],
-        "changes_summary": "done so",
+        "changesSummary": "done so",
     }
     assert found | expected == found
     assert found["task"]["title"] == "Epic"

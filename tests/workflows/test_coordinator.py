@@ -27,7 +27,7 @@ def test_only_a_task_that_is_not_divided_is_divided(steps):
     """In a conversation of its own, by task-ops."""
     assert steps["check_expansion"]["mcp"]["tool"] == "get_task"
     expander = steps["spawn_expander"]
-    is_divided = "steps.check_expansion.output.is_expanded"
+    is_divided = "steps.check_expansion.output.isExpanded"
     assert expander["condition"] == f"${{{{ not {is_divided} }}}}"
     given = expander["mcp"]["arguments"]
     assert expander["mcp"]["tool"] == "spawn_agent"

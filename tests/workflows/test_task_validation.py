@@ -11,7 +11,7 @@ WRITING = ("Write", "Edit", "NotebookEdit", "Bash")
 @pytest.fixture
 def validation(tmp_path, monkeypatch):
     """Of a task that has a criterion; it has not begun."""
-    monkeypatch.setattr("bridge.tasks.tool_deeds._DIFF_S", 300.0)
+    monkeypatch.setattr("bridge.tasks.tools._DIFF_S", 300.0)
     world = Shipped(tmp_path, "task-validation")
     world.tools.task("It greets", validation_criteria="greet.py is there")
     return world
