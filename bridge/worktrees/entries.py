@@ -54,6 +54,23 @@ def users_of(git: Git, branch: str) -> Iterator[tuple[Path, str]]:
             yield folder, "checked out"
 
 
+def refuse_other_users(git: Git, folder: Path, branch: str, entry: Path | None) -> None:
+    """Refuse a branch that a work tree other than that of `entry` uses, as git does.
+
+    Raises:
+        WorktreeRefused: one has checked it out, or is rebasing it.
+    """
+    for other, what in users_of(git, branch):
+        if other != entry:
+            raise WorktreeRefused(
+                f"{folder}: its branch {branch!r} is {what} in {tree_of(git, other)}",
+                ways=(
+                    "check out another branch there",
+                    "git worktree prune, if that folder is gone",
+                ),
+            )
+
+
 def tree_of(git: Git, folder: Path) -> Path:
     """The work tree of a git folder, for a message."""
     return git.common.parent if folder == git.common else folder_named(folder) or folder

@@ -7,6 +7,7 @@ its next look, and finds them as they should be.
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -103,14 +104,30 @@ class IndexCopy:
         for path in promised:
             self._index.remove(path)
 
-    def put(self, path: str, entry: Entry | None) -> None:
-        """Set a file's entry; None removes it."""
-        if entry is not None:
-            lib = self._git.lib
-            mode = lib.enums.FileMode(entry.mode)
-            self._index.add(lib.IndexEntry(path, lib.Oid(hex=entry.id), mode))
-        elif self[path] is not None:
-            self._index.remove(path)
+    def put_all(self, entries: Mapping[str, Entry | None]) -> None:
+        """Set the entries of files; None removes one.
+
+        Raises:
+            WorktreeRefused: one would take the place of another that is to stay:
+                libgit2 drops what is above or below a path.
+        """
+        for path, entry in entries.items():
+            if entry is None and self[path] is not None:
+                self._index.remove(path)
+        for path, entry in entries.items():
+            if entry is not None:
+                self._put(path, entry)
+
+    def _put(self, path: str, entry: Entry) -> None:
+        lib, most = self._git.lib, len(self._index) + (self[path] is None)
+        mode = lib.enums.FileMode(entry.mode)
+        self._index.add(lib.IndexEntry(path, lib.Oid(hex=entry.id), mode))
+        if len(self._index) < most:
+            raise WorktreeRefused(
+                f"{self._git.project}: {path!r} would take the place of what git knows "
+                "as a file or a submodule above or below it",
+                ways=("look at it with git status", "move one of them away"),
+            )
 
     def fill(self, tree: pygit2.Tree) -> None:
         """Make it hold a tree, and nothing else."""

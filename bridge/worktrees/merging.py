@@ -22,7 +22,7 @@ from bridge.worktrees.index_file import IndexCopy, conflicts_of
 from bridge.worktrees.patches import patch
 from bridge.worktrees.refused import DirtyFiles, WorktreeRefused
 from bridge.worktrees.repository import Git, bounded, opened
-from bridge.worktrees.work_tree import Change, changes, dirty, publish
+from bridge.worktrees.work_tree import Change, changes, dirty, publish, seen
 
 if TYPE_CHECKING:
     import pygit2
@@ -158,10 +158,10 @@ def _update(git: Git, into: str, old: CommitId, new: CommitId, why: str) -> None
         if not refs.is_checked_out(git, into) or refs.tip(git, into) != old:
             raise refs.moved(git, into)
         index = IndexCopy(git, git.folder, stage)
+        before = seen(git, planned)
         _refuse_dirty(git, index, planned, into)
-        publish(git, planned, stage / "file")
-        for change in planned:
-            index.put(change.path, change.new)
+        index.put_all({change.path: change.new for change in planned})
+        publish(git, planned, stage / "file", before)
         lock.replace(index.data())
         refs.move(git, into, old, new, why=why)
 
