@@ -21,6 +21,7 @@ from bridge.worktrees.attributes import (
 )
 from bridge.worktrees.entries import (
     check_branch,
+    is_unfinished,
     open_worktree,
     refuse_other_users,
 )
@@ -29,8 +30,6 @@ from bridge.worktrees.refused import WorktreeRefused
 from bridge.worktrees.repository import Git, bounded, opened
 
 if TYPE_CHECKING:
-    import pygit2
-
     from bridge.worktrees.worktree import CommitId, Worktree
 
 
@@ -52,7 +51,7 @@ def commit(worktree: Worktree, message: str) -> CommitId | None:
         check_branch(worktree, entry)
         refuse_other_users(git, worktree.folder, worktree.branch, entry)
         old = refs.get_tip(git, worktree.branch)
-        _refuse_unfinished(git, worktree, tree)
+        _refuse_unfinished(worktree, entry)
         # Attributes and files are those of the worktree from here on.
         here = git._replace(repo=tree, project=worktree.folder, folder=entry)
         stage = git.locks.stage()
@@ -69,8 +68,8 @@ def commit(worktree: Worktree, message: str) -> CommitId | None:
         return _made_before(git, worktree, message)
 
 
-def _refuse_unfinished(git: Git, worktree: Worktree, tree: pygit2.Repository) -> None:
-    if tree.state() != git.lib.enums.RepositoryState.NONE:
+def _refuse_unfinished(worktree: Worktree, entry: Path) -> None:
+    if is_unfinished(entry):
         look = in_shell("git", "-C", worktree.folder, "status")
         raise WorktreeRefused(
             f"{worktree.folder} is in the middle of a merge, a rebase or the like",

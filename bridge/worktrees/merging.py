@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Literal
 from bridge.policy.permissions import governs_sessions
 from bridge.worktrees import refs
 from bridge.worktrees.attributes import check_unfiltered, driven, listed
-from bridge.worktrees.entries import tree_of, users_of
+from bridge.worktrees.entries import is_unfinished, tree_of, users_of
 from bridge.worktrees.index_file import IndexCopy, conflicts_of
 from bridge.worktrees.patches import patch
 from bridge.worktrees.refused import DirtyFiles, WorktreeRefused
@@ -186,7 +186,7 @@ def _refuse_unfit(
             f"{git.project} is a sparse checkout, whose files libgit2 does not merge",
             ways=("git sparse-checkout disable", "or merge with git"),
         )
-    if git.repo.state() != git.lib.enums.RepositoryState.NONE:
+    if is_unfinished(git.folder):
         raise WorktreeRefused(
             f"{git.project} is in the middle of a merge, a rebase or the like",
             ways=("git status says how to end it",),

@@ -197,6 +197,8 @@ def _refuse_unsaved(git: Git, worktree: Worktree) -> None:
     if not found.is_merged:
         commits = f"{found.ahead} commits that are" if found.ahead else _ITS_START
         what.append(f"{commits} in no other branch")
+    if found.is_unfinished:
+        what.append("a merge, a rebase or the like that is not finished")
     if inner:
         what.append(f"{listed(inner)}, with commits that may be nowhere else")
     if what:
@@ -209,7 +211,7 @@ def _is_work(worktree: Worktree, path: str) -> bool:
 
 
 def _is_filled(folder: Path) -> bool:
-    return folder.is_dir() and not folder.is_symlink() and any(folder.iterdir())
+    return folder.is_symlink() or (folder.is_dir() and any(folder.iterdir()))
 
 
 def _repositories(git: Git, folder: Path) -> list[str]:
