@@ -37,6 +37,7 @@ def prune(store: Store, **options: Unpack[PruneOptions]) -> Pruned:
     from bridge.errors import BridgeError
     from bridge.host.pins import Pins
     from bridge.store import wakeups
+    from bridge.store.prune import DAY_S
     from bridge.tasks.calls import forget
     from bridge.tasks.database import Database
     from bridge.worktrees.checkouts import sweep
@@ -44,8 +45,18 @@ def prune(store: Store, **options: Unpack[PruneOptions]) -> Pruned:
 
     gone = store.prune(**options)
     is_dry = options.get("dry_run", False)
-    freed = free(store, dry_run=is_dry)
-    gone = replace(gone, worktrees=len(freed.removed), kept_worktrees=freed.kept)
+    freed = free(
+        store,
+        dry_run=is_dry,
+        kept_s=(options.get("older_than_days") or 0.0) * DAY_S,
+        is_asked="least_s" not in options,
+    )
+    gone = replace(
+        gone,
+        worktrees=len(freed.removed),
+        removed_worktrees=freed.removed,
+        kept_worktrees=freed.kept,
+    )
     if is_dry:
         return gone
     if (days := options.get("older_than_days")) is not None:

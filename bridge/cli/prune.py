@@ -4,6 +4,8 @@ Without options: what ended more than 30 days ago. What is overdue is ended firs
 left-over temporary files, wake-up files of closed sessions, and checkouts of what was
 staged that nobody needs any more, go in any case. So do worktrees of runs that were
 cancelled or removed; one with work that is not committed or merged stays, and is named.
+So does one that somebody works in: a process has it as its working folder, it is on
+another branch, or its run was removed and a file in it is younger than that time.
 
 For example:
   hostbridge prune --older-than 7d
@@ -60,6 +62,9 @@ def command(options: Namespace) -> None:
         max_bytes=None if max_mib is None else int(max_mib * MIB),
         dry_run=options.dry_run,
     )
+    done = "would remove" if options.dry_run else "removed"
+    for each in () if options.as_json else gone.removed_worktrees:
+        complain(f"{done} the worktree {each.folder} and its branch {each.branch}")
     for each in () if options.as_json else gone.kept_worktrees:
         complain(f"kept: {each.holds}. What to do: {'; '.join(each.ways)}")
     trees = f"worktrees {gone.worktrees:,}, " if gone.worktrees else ""

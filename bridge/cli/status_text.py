@@ -99,7 +99,7 @@ def _lines(seen: Overview, width: int | None, *, all_budgets: bool) -> Iterator[
 def _cleaned(seen: Overview) -> str:
     if seen.cleaned is None:
         return ""
-    when, count, size = seen.cleaned
+    when, count, size, _ = seen.cleaned
     return (
         f"; cleaned up {ago(when)}: {count:,} requests, {size / _MIB:.1f} MiB "
         "(keep_days, keep_mib)"

@@ -184,6 +184,8 @@ def cleaned(subject: Subject) -> Iterator[Finding]:
     gone = clean(store, settings, dry_run=True)
     assert gone is not None  # noqa: S101 - a dry run waits for nobody
     takes = f"{gone.requests:,} requests, {gone.freed_bytes / _MIB:.1f} MiB"
+    if found and found.worktrees:
+        told += f", which removed the worktrees {', '.join(found.worktrees)}"
     yield ok(
         f"cleaned up {told}; keeps {' and '.join(limits)} (keep_days, keep_mib); the "
         f"next time takes {takes}"
@@ -199,7 +201,7 @@ def worktrees(subject: Subject) -> Iterator[Finding]:
 
     kept = free(store, dry_run=True).kept
     for each in kept:
-        cause = f"its run {each.run} was cancelled or removed, and this is not merged"
+        cause = f"its run {each.run} was cancelled or removed, and this is still needed"
         yield warning(f"kept: {each.holds}", cause, "; ".join(each.ways))
     folders = {each.folder for each in kept}
     for each in leftovers(store):

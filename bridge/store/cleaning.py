@@ -32,11 +32,15 @@ _SCRIPT = Path(__file__).parents[1] / "api" / "clean_up.py"
 
 
 class Cleaned(NamedTuple):
-    """The last time: how long ago it ended, and how much it removed."""
+    """The last time: how long ago it ended, and how much it removed.
+
+    `worktrees` are the folders of those that it removed.
+    """
 
     ago_s: float
     requests: int
     freed_bytes: int
+    worktrees: tuple[str, ...] = ()
 
 
 def start_if_due(store: Store, settings: Settings) -> bool:
@@ -79,6 +83,7 @@ def note_end(store: Store, gone: Pruned) -> None:
         "at": store.now_ms(),
         "requests": gone.requests,
         "freedBytes": gone.freed_bytes,
+        "worktrees": [str(each.folder) for each in gone.removed_worktrees],
     }
     with store.state() as state:
         state.directory.replace(FILE, plain_json.dumps(said, line=True), durable=False)
@@ -90,5 +95,6 @@ def last(store: Store) -> Cleaned | None:
         with store.state(make=False) as state:
             said = plain_json.loads(state.directory.read(FILE) or b"")
         ago_s = (store.now_ms() - int(said["at"])) / 1000
-        return Cleaned(ago_s, int(said["requests"]), int(said["freedBytes"]))
+        folders = tuple(map(str, said.get("worktrees", ())))
+        return Cleaned(ago_s, int(said["requests"]), int(said["freedBytes"]), folders)
     return None

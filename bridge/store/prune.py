@@ -52,8 +52,8 @@ _T = TypeVar("_T")
 class Pruned:
     """How much was removed: requests with all their files, and the rest.
 
-    `kept_worktrees` are those of runs that nobody goes on with, and that hold work
-    (`bridge.worktrees.leftovers.Leftover`).
+    `removed_worktrees` are those of runs that nobody goes on with, `kept_worktrees`
+    those of them that hold work, or are in use (`bridge.worktrees.leftovers.Leftover`).
     """
 
     requests: int = 0
@@ -64,6 +64,7 @@ class Pruned:
     runs: int = 0
     worktrees: int = 0
     freed_bytes: int = 0
+    removed_worktrees: tuple[Any, ...] = ()
     kept_worktrees: tuple[Any, ...] = ()
 
 

@@ -59,7 +59,9 @@ def do_action(
     *, action: str, project: str, state: str, run: str, given: dict[str, Any]
 ) -> dict[str, Any]:
     """As `do_worktree`, in the process that does it."""
-    found = _ACTIONS[action](_Home(Path(project), Path(state), run), given)
+    # Folders of worktrees are real paths: a home may be behind a link.
+    home = _Home(Path(project), Path(os.path.realpath(state)), run)
+    found = _ACTIONS[action](home, given)
     if isinstance(found, worktrees.Conflict):
         output = {"conflict": list(found.files), "change": found.change}
         return {"how": "failed", "why": str(found), "output": output}

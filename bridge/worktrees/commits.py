@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import stat
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
 from bridge.protocol.wording import in_shell
@@ -19,14 +19,17 @@ from bridge.worktrees.attributes import (
     listed,
     stored_ident,
 )
-from bridge.worktrees.entries import check_branch, open_worktree
+from bridge.worktrees.entries import (
+    check_branch,
+    is_unfinished,
+    open_worktree,
+    refuse_other_users,
+)
 from bridge.worktrees.index_file import LINK, SUBMODULE, Entry, IndexCopy, mode_of
 from bridge.worktrees.refused import WorktreeRefused
 from bridge.worktrees.repository import Git, bounded, opened
 
 if TYPE_CHECKING:
-    import pygit2
-
     from bridge.worktrees.worktree import CommitId, Worktree
 
 
@@ -39,14 +42,16 @@ def commit(worktree: Worktree, message: str) -> CommitId | None:
     Raises:
         WorktreeGone: its folder is not there.
         RepositoryBusy: somebody else is changing the repository.
-        WorktreeRefused: it is on another branch, in the middle of a merge, or holds
-            what cannot be committed here: a repository of its own, a filtered file.
+        WorktreeRefused: it is on another branch, in the middle of a merge, another work
+            tree uses its branch, or it holds what cannot be committed here: a
+            repository of its own, a file in a submodule, a filtered file.
     """
     with opened(worktree.project) as git:
         tree, entry = open_worktree(git, worktree)
         check_branch(worktree, entry)
+        refuse_other_users(git, worktree.folder, worktree.branch, entry)
         old = refs.get_tip(git, worktree.branch)
-        _refuse_unfinished(git, worktree, tree)
+        _refuse_unfinished(worktree, entry)
         # Attributes and files are those of the worktree from here on.
         here = git._replace(repo=tree, project=worktree.folder, folder=entry)
         stage = git.locks.stage()
@@ -63,8 +68,8 @@ def commit(worktree: Worktree, message: str) -> CommitId | None:
         return _made_before(git, worktree, message)
 
 
-def _refuse_unfinished(git: Git, worktree: Worktree, tree: pygit2.Repository) -> None:
-    if tree.state() != git.lib.enums.RepositoryState.NONE:
+def _refuse_unfinished(worktree: Worktree, entry: Path) -> None:
+    if is_unfinished(entry):
         look = in_shell("git", "-C", worktree.folder, "status")
         raise WorktreeRefused(
             f"{worktree.folder} is in the middle of a merge, a rebase or the like",
@@ -85,8 +90,17 @@ def _gather(git: Git, index: IndexCopy) -> bool:
     paths = differing(git.repo, git.project, git.common)
     check_unfiltered(git, paths, "commit it")
     for path in paths:
-        index.put(path, _entry_of(git, index, path))
+        _refuse_inside(git, index, path)
+    index.put_all({path: _entry_of(git, index, path) for path in paths})
     return bool(paths)
+
+
+def _refuse_inside(git: Git, index: IndexCopy, path: str) -> None:
+    """Refuse a file in the folder of a submodule, as git does."""
+    for above in map(str, PurePosixPath(path).parents):
+        known = index[above]
+        if known is not None and known.mode == SUBMODULE:
+            _folder(known, above, git.project / above)
 
 
 def _entry_of(git: Git, index: IndexCopy, path: str) -> Entry | None:

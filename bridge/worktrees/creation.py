@@ -20,7 +20,7 @@ from typing import Any
 from bridge.store.linked_worktree import find_linked
 from bridge.worktrees import refs
 from bridge.worktrees.attributes import write_idents
-from bridge.worktrees.entries import entry_of
+from bridge.worktrees.entries import entry_of, refuse_other_users
 from bridge.worktrees.git_locks import sync
 from bridge.worktrees.index_file import IndexCopy
 from bridge.worktrees.own_process import in_own_process
@@ -48,7 +48,8 @@ def create(project: Path, branch: str, folder: Path, *, base: str = "HEAD") -> W
         NoRepository: there is none, or it has no commit.
         RepositoryBusy: somebody else is changing the repository.
         WorktreeRefused: a name is taken, `base` is unknown, the folder is in use, or
-            holds work made since its removal was killed.
+            holds work made since its removal was killed, or another work tree uses the
+            branch.
     """
     folder = Path(os.path.realpath(folder.parent)) / folder.name
     with opened(project) as git:
@@ -66,6 +67,7 @@ def create(project: Path, branch: str, folder: Path, *, base: str = "HEAD") -> W
         if worktree is None:
             worktree = _planned(git, branch, folder, base)
             write(worktree)
+        refuse_other_users(git, folder, branch, entry_of(git, folder))
         if worktree.stage == "making":
             _make(git, worktree)
             write(worktree.at("made"))

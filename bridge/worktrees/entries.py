@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,9 +19,20 @@ if TYPE_CHECKING:
     import pygit2
 
     from bridge.worktrees.repository import Git
-    from bridge.worktrees.worktree import Worktree
+    from bridge.worktrees.worktree import CommitId, Worktree
 
 _MAX_LINE = 4200
+_OBJECT = re.compile("[0-9a-f]{40}")
+_UNFINISHED = (
+    "rebase-merge",
+    "rebase-apply",
+    "sequencer",
+    "MERGE_HEAD",
+    "MERGE_AUTOSTASH",
+    "CHERRY_PICK_HEAD",
+    "REVERT_HEAD",
+    "BISECT_LOG",
+)
 
 
 def entries(git: Git) -> list[Path]:
@@ -52,6 +65,48 @@ def users_of(git: Git, branch: str) -> Iterator[tuple[Path, str]]:
             yield folder, "being rebased"
         elif refs.head_of(folder) == name:
             yield folder, "checked out"
+
+
+def is_unfinished(folder: Path) -> bool:
+    """Whether a merge, a rebase or the like is not finished in a work tree.
+
+    `folder` is its git folder, which alone has what was put aside (`--autostash`).
+    """
+    return any(os.path.lexists(folder / name) for name in _UNFINISHED)
+
+
+def commits_of(git: Git, entry: Path) -> set[CommitId]:
+    """The commits that a worktree's own HEAD, and its own references, are at.
+
+    A HEAD that is on a branch is not among them: the branch has its commits.
+    """
+    named = {first_line(entry / "HEAD")}
+    for above, _, files in os.walk(entry / "refs"):
+        named.update(first_line(Path(above, name)) for name in files)
+    found = set()
+    for one in named:
+        # Others are names of references, or damaged.
+        if _OBJECT.fullmatch(one):
+            with suppress(git.lib.InvalidSpecError):
+                found.add(str(git.repo[one].peel(git.lib.Commit).id))
+    return found
+
+
+def refuse_other_users(git: Git, folder: Path, branch: str, entry: Path | None) -> None:
+    """Refuse a branch that a work tree other than that of `entry` uses, as git does.
+
+    Raises:
+        WorktreeRefused: one has checked it out, or is rebasing it.
+    """
+    for other, what in users_of(git, branch):
+        if other != entry:
+            raise WorktreeRefused(
+                f"{folder}: its branch {branch!r} is {what} in {tree_of(git, other)}",
+                ways=(
+                    "check out another branch there",
+                    "git worktree prune, if that folder is gone",
+                ),
+            )
 
 
 def tree_of(git: Git, folder: Path) -> Path:

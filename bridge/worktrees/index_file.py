@@ -7,8 +7,9 @@ its next look, and finds them as they should be.
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from bridge.change.cache_tree import WAY_OUT
 from bridge.change.index import BrokenIndex, bare_index
@@ -50,7 +51,9 @@ class IndexCopy:
         self._git = git
         self._path = stage / "index"
         self._forged: tuple[bytes, ...] = ()
+        self._since_s = 0
         if (folder / name).exists():
+            self._since_s = int((folder / name).stat().st_mtime)
             try:
                 data, self._forged = bare_index(folder / name)
             except BrokenIndex as exc:
@@ -91,26 +94,40 @@ class IndexCopy:
 
     def drop_promised(self) -> None:
         """Leave out what it only says will be added, by `git add -N`."""
-        from pygit2.ffi import C, ffi
+        from pygit2.ffi import ffi
 
-        index = self._index._index  # noqa: SLF001 - pygit2 itself has no flags
-        entries = (C.git_index_get_byindex(index, n) for n in range(len(self._index)))
         promised = [
             os.fsdecode(ffi.string(each.path))
-            for each in entries
+            for each in _entries(self._index)
             if each.flags_extended & _TO_ADD
         ]
         for path in promised:
             self._index.remove(path)
 
-    def put(self, path: str, entry: Entry | None) -> None:
-        """Set a file's entry; None removes it."""
-        if entry is not None:
-            lib = self._git.lib
-            mode = lib.enums.FileMode(entry.mode)
-            self._index.add(lib.IndexEntry(path, lib.Oid(hex=entry.id), mode))
-        elif self[path] is not None:
-            self._index.remove(path)
+    def put_all(self, entries: Mapping[str, Entry | None]) -> None:
+        """Set the entries of files; None removes one.
+
+        Raises:
+            WorktreeRefused: one would take the place of another that is to stay:
+                libgit2 drops what is above or below a path.
+        """
+        for path, entry in entries.items():
+            if entry is None and self[path] is not None:
+                self._index.remove(path)
+        for path, entry in entries.items():
+            if entry is not None:
+                self._put(path, entry)
+
+    def _put(self, path: str, entry: Entry) -> None:
+        lib, most = self._git.lib, len(self._index) + (self[path] is None)
+        mode = lib.enums.FileMode(entry.mode)
+        self._index.add(lib.IndexEntry(path, lib.Oid(hex=entry.id), mode))
+        if len(self._index) < most:
+            raise WorktreeRefused(
+                f"{self._git.project}: {path!r} would take the place of what git knows "
+                "as a file or a submodule above or below it",
+                ways=("look at it with git status", "move one of them away"),
+            )
 
     def fill(self, tree: pygit2.Tree) -> None:
         """Make it hold a tree, and nothing else."""
@@ -124,8 +141,28 @@ class IndexCopy:
 
     def data(self) -> bytes:
         """Its bytes, as git keeps them."""
+        self._let_git_look_again()
         self._index.write()
         return self._path.read_bytes()
+
+    def _let_git_look_again(self) -> None:
+        """Drop the sizes of files that were as new as the index when it was read.
+
+        They may have been written once more in the same moment. Git tells that by their
+        times as long as the index is no newer; the one that replaces it is. Git does
+        the same. Source: git, Documentation/technical/racy-git.
+        """
+        for entry in _entries(self._index):
+            if entry.mtime.seconds >= self._since_s:
+                entry.file_size = 0
+
+
+def _entries(index: pygit2.Index) -> Iterator[Any]:
+    """The entries with all that libgit2 knows of them; pygit2 itself shows a part."""
+    from pygit2.ffi import C
+
+    for place in range(len(index)):
+        yield C.git_index_get_byindex(index._index, place)  # noqa: SLF001 - it has no other
 
 
 def conflicts_of(index: pygit2.Index) -> tuple[str, ...]:

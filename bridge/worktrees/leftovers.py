@@ -2,11 +2,12 @@
 
 A run that has failed may go on in its worktrees (`runs resume`), so they stay with it;
 once it is cancelled or pruned nobody needs them. What is not committed or not merged is
-never removed here.
+never removed here, and neither is a worktree that somebody works in.
 """
 
 from __future__ import annotations
 
+import math
 import os
 from contextlib import suppress
 from pathlib import Path
@@ -112,18 +113,29 @@ def _status(state: State, run: str) -> str:
     return "" if not state[RUNS].has(run) else "unreadable"
 
 
-def free(store: Store, run: str = "", *, dry_run: bool = False) -> Freed:
+def free(
+    store: Store,
+    run: str = "",
+    *,
+    dry_run: bool = False,
+    kept_s: float = 0.0,
+    is_asked: bool = True,
+) -> Freed:
     """Remove the worktrees and branches that nobody needs, and that hold nothing.
 
     By default of all runs that are cancelled, or no longer on record. A dry run says
-    what would be removed.
+    what would be removed. One with a file that is younger than `kept_s` stays, unless
+    a person gave its run up, and `is_asked` says that a person wants this, too.
     """
     removed, kept = [], []
+    since_s = store.now_ms() / 1000 - kept_s
     for each in leftovers(store, run):
         if each.is_needed:
             continue
         try:
-            _remove(store, each, dry_run=dry_run)
+            is_given_up = is_asked and each.status == "cancelled"
+            since = math.inf if is_given_up or not kept_s else since_s
+            _remove(store, each, since_s=since, dry_run=dry_run)
             removed.append(each)
         except BridgeError as exc:
             kept.append(each._replace(holds=exc.what))
@@ -132,8 +144,9 @@ def free(store: Store, run: str = "", *, dry_run: bool = False) -> Freed:
     return Freed(tuple(removed), tuple(kept))
 
 
-def _remove(store: Store, each: Leftover, *, dry_run: bool) -> None:
+def _remove(store: Store, each: Leftover, *, since_s: float, dry_run: bool) -> None:
     # Late: they take the library for git's files.
+    from bridge.worktrees.in_use import refuse_in_use
     from bridge.worktrees.refused import WorktreeRefused
     from bridge.worktrees.removal import refuse_unsaved, remove
 
@@ -144,7 +157,12 @@ def _remove(store: Store, each: Leftover, *, dry_run: bool) -> None:
     places = {os.path.realpath(p) for p in (store.place.project, store.place.owner)}
     if (found.branch, str(found.project) in places) != (each.branch, True):
         raise WorktreeRefused(f"{each.folder}.json is not as hostbridge wrote it")
+    refuse_in_use(found, since_s=since_s)
     if dry_run:
         refuse_unsaved(found)
-    else:
-        remove(found)
+        return
+    with store.state(make=False) as state:
+        # It may have been resumed since.
+        if is_marked(state, each.run):
+            raise WorktreeRefused(f"{each.folder}: its run {each.run} is not over")
+    remove(found)

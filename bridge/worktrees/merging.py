@@ -17,12 +17,12 @@ from typing import TYPE_CHECKING, Literal
 from bridge.policy.permissions import governs_sessions
 from bridge.worktrees import refs
 from bridge.worktrees.attributes import check_unfiltered, driven, listed
-from bridge.worktrees.entries import tree_of, users_of
+from bridge.worktrees.entries import is_unfinished, tree_of, users_of
 from bridge.worktrees.index_file import IndexCopy, conflicts_of
 from bridge.worktrees.patches import patch
 from bridge.worktrees.refused import DirtyFiles, WorktreeRefused
 from bridge.worktrees.repository import Git, bounded, opened
-from bridge.worktrees.work_tree import Change, changes, dirty, publish
+from bridge.worktrees.work_tree import Change, changes, dirty, publish, seen
 
 if TYPE_CHECKING:
     import pygit2
@@ -158,10 +158,10 @@ def _update(git: Git, into: str, old: CommitId, new: CommitId, why: str) -> None
         if not refs.is_checked_out(git, into) or refs.tip(git, into) != old:
             raise refs.moved(git, into)
         index = IndexCopy(git, git.folder, stage)
+        before = seen(git, planned)
         _refuse_dirty(git, index, planned, into)
-        publish(git, planned, stage / "file")
-        for change in planned:
-            index.put(change.path, change.new)
+        index.put_all({change.path: change.new for change in planned})
+        publish(git, planned, stage / "file", before)
         lock.replace(index.data())
         refs.move(git, into, old, new, why=why)
 
@@ -186,7 +186,7 @@ def _refuse_unfit(
             f"{git.project} is a sparse checkout, whose files libgit2 does not merge",
             ways=("git sparse-checkout disable", "or merge with git"),
         )
-    if git.repo.state() != git.lib.enums.RepositoryState.NONE:
+    if is_unfinished(git.folder):
         raise WorktreeRefused(
             f"{git.project} is in the middle of a merge, a rebase or the like",
             ways=("git status says how to end it",),

@@ -21,7 +21,7 @@ from bridge.change.ignored import Ignored
 from bridge.protocol.wording import in_shell
 from bridge.worktrees import refs
 from bridge.worktrees.attributes import listed
-from bridge.worktrees.entries import entry_of, tree_of, users_of
+from bridge.worktrees.entries import entry_of, refuse_other_users
 from bridge.worktrees.refused import UnsavedWork, WorktreeRefused
 from bridge.worktrees.repository import Git, bounded, opened
 from bridge.worktrees.standing import look
@@ -178,13 +178,7 @@ def _refuse_used(git: Git, worktree: Worktree) -> None:
             f"{folder} is locked, so that it is not removed",
             ways=(in_shell("git", "worktree", "unlock", folder),),
         )
-    for other, what in users_of(git, worktree.branch):
-        if other != entry:
-            raise WorktreeRefused(
-                f"{folder}: its branch {worktree.branch!r} is {what} in "
-                f"{tree_of(git, other)}",
-                ways=("check out another branch there",),
-            )
+    refuse_other_users(git, folder, worktree.branch, entry)
 
 
 def _refuse_unsaved(git: Git, worktree: Worktree) -> None:
@@ -203,6 +197,8 @@ def _refuse_unsaved(git: Git, worktree: Worktree) -> None:
     if not found.is_merged:
         commits = f"{found.ahead} commits that are" if found.ahead else _ITS_START
         what.append(f"{commits} in no other branch")
+    if found.is_unfinished:
+        what.append("a merge, a rebase or the like that is not finished")
     if inner:
         what.append(f"{listed(inner)}, with commits that may be nowhere else")
     if what:
@@ -215,7 +211,7 @@ def _is_work(worktree: Worktree, path: str) -> bool:
 
 
 def _is_filled(folder: Path) -> bool:
-    return folder.is_dir() and not folder.is_symlink() and any(folder.iterdir())
+    return folder.is_symlink() or (folder.is_dir() and any(folder.iterdir()))
 
 
 def _repositories(git: Git, folder: Path) -> list[str]:

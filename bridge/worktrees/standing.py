@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from bridge.worktrees import refs
 from bridge.worktrees.attributes import differing
-from bridge.worktrees.entries import open_worktree
+from bridge.worktrees.entries import commits_of, entry_of, is_unfinished, open_worktree
 from bridge.worktrees.refused import WorktreeGone
 from bridge.worktrees.repository import Git, bounded, opened
 
@@ -28,7 +28,9 @@ class Status:
         branch: the branch that is checked out in it; None on none.
         changed: the files that differ from the last commit, ignored ones left out.
         ahead: how many commits it has that are not in its base.
-        is_merged: whether its commits, and those it began from, are all elsewhere.
+        is_merged: whether its commits, and those it began from, are all elsewhere; also
+            those that only its own HEAD and references have, without its folder, too.
+        is_unfinished: whether a merge, a rebase or the like is not finished in it.
         differs: whether what is committed differs from what it began with; also true
             where its branch is gone, and nobody can tell.
     """
@@ -38,6 +40,7 @@ class Status:
     changed: tuple[str, ...]
     ahead: int
     is_merged: bool
+    is_unfinished: bool
     differs: bool
 
 
@@ -58,22 +61,24 @@ def look(git: Git, worktree: Worktree) -> Status:
     branch: str | None = None
     changed: tuple[str, ...] = ()
     exists = True
+    entry = entry_of(git, worktree.folder)
+    if entry is not None:
+        tips |= commits_of(git, entry)
     try:
-        tree, entry = open_worktree(git, worktree)
+        tree, opened_entry = open_worktree(git, worktree)
     except WorktreeGone:
         exists = False
     else:
-        branch = refs.head_of(entry).removeprefix(refs.HEADS) or None
+        branch = refs.head_of(opened_entry).removeprefix(refs.HEADS) or None
         changed = tuple(differing(tree, worktree.folder, git.common))
-        if branch is None:
-            tips.add(str(tree.head.target))
     known = [tip for tip in tips if tip is not None]
     since = refs.tip(git, worktree.base) if worktree.base else worktree.start
     ahead = sum(git.repo.ahead_behind(tip, since or worktree.start)[0] for tip in known)
     is_merged = all(_is_elsewhere(git, tip, worktree) for tip in known)
     began = _tree(git, worktree.start)
     differs = not known or any(_tree(git, tip) != began for tip in known)
-    return Status(exists, branch, changed, ahead, is_merged, differs)
+    is_open = entry is not None and is_unfinished(entry)
+    return Status(exists, branch, changed, ahead, is_merged, is_open, differs)
 
 
 def _tree(git: Git, commit: CommitId) -> str:

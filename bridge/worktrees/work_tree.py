@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from bridge.change.stored import has_ident
 from bridge.worktrees.attributes import stored_ident
 from bridge.worktrees.index_file import LINK, SUBMODULE, Entry, mode_of
-from bridge.worktrees.refused import WorktreeRefused
+from bridge.worktrees.refused import DirtyFiles, WorktreeRefused
 
 if TYPE_CHECKING:
     import pygit2
@@ -79,6 +79,8 @@ class _Look:
         entries = (change.old, change.new)
         last = change.new or change.old
         if last is not None and last.mode == SUBMODULE:
+            if change.new is None and self._is_checked_out_submodule(change.path):
+                yield change.path
             return
         if (above := self._above(change.path)) is not None:
             # A file where a folder must be: fine if it goes.
@@ -96,6 +98,14 @@ class _Look:
         elif not any(self._is_as(change.path, facts, one) for one in entries if one):
             yield change.path
 
+    def _is_checked_out_submodule(self, path: str) -> bool:
+        """Whether a submodule has its own files where files of ours are to come."""
+        below = f"{path}/"
+        return os.path.lexists(self._root / path / ".git") and any(
+            one.startswith(below) and change.new is not None
+            for one, change in self._planned.items()
+        )
+
     def _above(self, path: str) -> str | None:
         """The first part of a path that is no folder, if there is one."""
         parts = path.split("/")
@@ -111,7 +121,10 @@ class _Look:
 
     def _goes(self, path: str) -> bool:
         change = self._planned.get(path)
-        return change is not None and change.new is None
+        if change is None or change.old is None:
+            return False
+        # What somebody has put in the place of a submodule stays.
+        return change.new is None and change.old.mode != SUBMODULE
 
     def _staying_below(self, folder: Path) -> Iterator[str]:
         for above, folders, files in os.walk(folder):
@@ -142,21 +155,52 @@ class _Look:
         return str(found) == entry.id
 
 
-def publish(git: Git, planned: Sequence[Change], stage: Path) -> None:
+class _Facts(NamedTuple):
+    """What tells a file from one that was written later in its place."""
+
+    inode: int
+    mode: int
+    size: int
+    changed_ns: int
+
+
+Seen = dict[str, _Facts | None]
+
+
+def seen(git: Git, planned: Sequence[Change]) -> Seen:
+    """What lies in the places of a change, for `publish`; asked before `dirty`."""
+    return {change.path: _facts(git.project / change.path) for change in planned}
+
+
+def _facts(place: Path | str, fd: int | None = None) -> _Facts | None:
+    """The facts of a file; None if there is none, or a folder."""
+    try:
+        facts = os.stat(place, dir_fd=fd, follow_symlinks=False)
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    if stat.S_ISDIR(facts.st_mode):
+        return None
+    return _Facts(facts.st_ino, facts.st_mode, facts.st_size, facts.st_mtime_ns)
+
+
+def publish(git: Git, planned: Sequence[Change], stage: Path, before: Seen) -> None:
     """Bring the work tree from the old files to the new ones, through the file `stage`.
 
     What is not `dirty` may be done again, from any place on the way.
+
+    Raises:
+        DirtyFiles: a file is no longer as it was `seen`; those before it are new.
     """
     root = os.open(git.project, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         for change in planned:
             if change.new is None:
-                _remove(root, change.path)
+                _remove(root, change, before)
         # The others are written as these say; git sees to that, too.
         first = [one for one in planned if _is_about_attributes(one.path)]
         for change in (*first, *(one for one in planned if one not in first)):
             if change.new is not None:
-                _put(git, root, change, stage)
+                _put(git, root, change, stage, before)
         os.fsync(root)
     finally:
         os.close(root)
@@ -218,15 +262,26 @@ def _folder_of(root: int, path: str, *, make: bool) -> Iterator[tuple[int, str]]
         os.close(fd)
 
 
-def _remove(root: int, path: str) -> None:
+def _refuse_newer(path: str, fd: int, name: str, before: Seen) -> None:
+    """Refuse a file that somebody has written since: the last look at it."""
+    facts = _facts(name, fd)
+    if facts is not None and facts != before[path]:
+        raise DirtyFiles(
+            f"{path} was written while the merge was: it is as it was written", (path,)
+        )
+
+
+def _remove(root: int, change: Change, before: Seen) -> None:
     """Remove a file, and the folders that are empty then, as git does."""
+    path, old = change.path, change.old
     absent = (FileNotFoundError, NotADirectoryError)
     with suppress(*absent), _folder_of(root, path, make=False) as (fd, name):
-        if _is_folder(fd, name):
-            # Of a submodule that is no longer one: its files stay.
+        if _is_folder(fd, name) or (old is not None and old.mode == SUBMODULE):
+            # Of a submodule that is no longer one: what is there stays.
             with suppress(OSError):
                 os.rmdir(name, dir_fd=fd)
         else:
+            _refuse_newer(path, fd, name, before)
             os.unlink(name, dir_fd=fd)
     above = path.rpartition("/")[0]
     with suppress(OSError):
@@ -236,7 +291,7 @@ def _remove(root: int, path: str) -> None:
             above = above.rpartition("/")[0]
 
 
-def _put(git: Git, root: int, change: Change, stage: Path) -> None:
+def _put(git: Git, root: int, change: Change, stage: Path, before: Seen) -> None:
     with _folder_of(root, change.path, make=True) as (fd, name):
         new = change.new
         if new is None or new.mode == SUBMODULE:
@@ -246,7 +301,11 @@ def _put(git: Git, root: int, change: Change, stage: Path) -> None:
         _stage(git, change.path, new, stage)
         if _is_folder(fd, name):
             # Empty by now, but for empty folders.
-            shutil.rmtree(name, dir_fd=fd)
+            for _, folders, _, above in os.fwalk(name, topdown=False, dir_fd=fd):
+                for each in folders:
+                    os.rmdir(each, dir_fd=above)
+            os.rmdir(name, dir_fd=fd)
+        _refuse_newer(change.path, fd, name, before)
         _move(stage, fd, name)
 
 

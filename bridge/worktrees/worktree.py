@@ -54,8 +54,11 @@ class Worktree:
 
 
 def folder_of(state: Path, run: str, name: str) -> Path:
-    """Where the worktree `name` of a run lies, in the state of its project."""
-    return state / "worktrees" / run / name
+    """Where the worktree `name` of a run lies, in the state of its project.
+
+    Git's entries name real paths: a home may be behind a link.
+    """
+    return _above(state) / run / name
 
 
 def records(state: Path) -> list[Path]:
@@ -63,8 +66,12 @@ def records(state: Path) -> list[Path]:
 
     `find` refuses a run's folder that is a link.
     """
-    above = state / "worktrees"
+    above = _above(state)
     return [] if above.is_symlink() else sorted(above.glob("*/*.json"))
+
+
+def _above(state: Path) -> Path:
+    return Path(os.path.realpath(state)) / "worktrees"
 
 
 def find(folder: Path) -> Worktree | None:

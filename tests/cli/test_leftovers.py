@@ -41,6 +41,7 @@ def test_nothing_of_a_failed_run_is_lost_or_left_without_a_word(project):
     (tree / "new").unlink()
     freed = project.run("prune")
 
+    assert f"removed the worktree {tree} and its branch {branch}" in freed.err
     assert freed.out.startswith("removed: worktrees 1, requests 0,")
     assert not tree.exists()
     assert branch not in git(project.folder, "branch", "--format=%(refname:short)")

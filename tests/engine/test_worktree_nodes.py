@@ -12,6 +12,7 @@ from gitworld import git
 from bridge.api.bridge import Bridge
 from bridge.api.project_status import overview
 from bridge.engine import by_hand
+from bridge.store.live_runs import mark
 from bridge.worker.long_work import LongWork
 from bridge.worktrees.leftovers import free, leftovers
 
@@ -265,6 +266,61 @@ def test_what_a_failed_run_leaves_is_named_and_nothing_unmerged_is_lost(world, w
         git(project, *shlex.split(way)[1:])
     assert bridge.prune().worktrees == 1
     assert leftovers(world.store) == []
+
+
+def test_error_one_of_a_run_that_is_resumed_meanwhile(world, monkeypatch):
+    run = world.begin(pipeline(clone=worktree("create", name="7")))
+    finish(world, run)
+    shutil.rmtree(world.store.place.state / "runs" / run)
+
+    def resumed(*_seen, **_more):
+        with world.store.state() as state:
+            mark(state, run)
+
+    monkeypatch.setattr("bridge.worktrees.in_use.refuse_in_use", resumed)
+    (kept,) = free(world.store).kept
+
+    assert kept.holds.endswith(f"its run {run} is not over")
+    assert Path(kept.folder).exists()
+
+
+def ignored_file(_world, folder):
+    (folder / "dev.sqlite3").write_text("mine")
+
+
+def working_there(_world, folder):
+    os.chdir(folder)
+
+
+def on_another_branch(_world, folder):
+    git(folder, "switch", "-qc", "mine")
+
+
+@pytest.mark.parametrize(
+    ("use", "holds"),
+    [
+        (ignored_file, "was written not long ago"),
+        (working_there, "is the working folder of the process"),
+        (on_another_branch, "is on 'mine', not on"),
+    ],
+)
+def test_error_one_that_somebody_works_in(world, monkeypatch, use, holds):
+    """Its run has long ended; what git ignores there is in use all the same."""
+    monkeypatch.chdir(world.store.place.project)
+    run = world.begin(pipeline(clone=worktree("create", name="7")))
+    finish(world, run)
+    folder = world.store.place.state / "worktrees" / run / "7"
+    exclude = Path(world.store.place.project) / ".git/info/exclude"
+    exclude.write_text("*.sqlite3\n")
+    shutil.rmtree(world.store.place.state / "runs" / run)
+    use(world, folder)
+
+    (kept,) = free(world.store, kept_s=1e10).kept
+    assert holds in kept.holds
+    assert folder.exists()
+    monkeypatch.undo()
+    if use is not on_another_branch:
+        assert [each.folder for each in free(world.store).removed] == [str(folder)]
 
 
 def test_a_record_that_somebody_changed_removes_nothing(world):

@@ -4,7 +4,7 @@ import pytest
 from mergeworld import done, merge, part
 
 from bridge import worktrees
-from bridge.worktrees import Merged, WorktreeRefused
+from bridge.worktrees import DirtyFiles, Merged, WorktreeRefused, work_tree
 
 
 def checked_out_elsewhere(repository):
@@ -138,3 +138,27 @@ def test_error_a_link_to_a_folder_in_the_way(repository, worktree):
 
     with pytest.raises(worktrees.DirtyFiles, match="not committed: folder/mine"):
         merge(repository)
+
+
+@pytest.mark.parametrize("victim", ["a", "deep/new", "folder/b"])
+def test_error_a_file_that_is_saved_while_a_merge_is_written(
+    repository, worktree, monkeypatch, victim
+):
+    """It stays; the merge can be made again once it is out of the way."""
+    done(repository, worktree, **{"a": "x", "deep/new": "x", "folder/b": None})
+    last_look = work_tree.dirty
+
+    def saved_after(git, planned):
+        files = last_look(git, planned)
+        repository.write(victim, "mine")
+        return files
+
+    with monkeypatch.context() as patched:
+        patched.setattr("bridge.worktrees.merging.dirty", saved_after)
+        with pytest.raises(DirtyFiles, match=f"{victim} was written while"):
+            merge(repository)
+
+    assert (repository.folder / victim).read_text() == "mine"
+    (repository.folder / victim).unlink()
+    assert isinstance(merge(repository), Merged)
+    assert repository.status() == []
