@@ -19,6 +19,7 @@ from typing import Self
 from bridge import own_files
 from bridge.errors import StateRefused
 from bridge.store.kept_files import KeptFiles
+from bridge.store.plain_file import FILE, FOLDER
 
 MAX_FILE_BYTES = 256 * 1024 * 1024
 
@@ -26,9 +27,6 @@ MAX_FILE_BYTES = 256 * 1024 * 1024
 _NO_ROOM = frozenset(
     {errno.EROFS, errno.EACCES, errno.EPERM, errno.ENOSPC, errno.EDQUOT}
 )
-_DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
-# O_NONBLOCK: opening a FIFO that somebody put there must not wait for its other end.
-_READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
@@ -169,7 +167,7 @@ class Folder:
         if kept is not None and len(kept) <= max_bytes:
             return kept
         try:
-            fd = os.open(name, _READ, dir_fd=self.fd)
+            fd = os.open(name, FILE, dir_fd=self.fd)
         except FileNotFoundError:
             return None
         except OSError as exc:
@@ -318,7 +316,7 @@ class Folder:
 
 def _open_directory(name: str, path: str, dir_fd: int | None) -> int:
     try:
-        return os.open(name, _DIRECTORY, dir_fd=dir_fd)
+        return os.open(name, FOLDER, dir_fd=dir_fd)
     except OSError as exc:
         # A link is ENOTDIR on Linux and ELOOP on macOS.
         if exc.errno in (errno.ENOTDIR, errno.ELOOP):
