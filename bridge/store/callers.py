@@ -14,10 +14,9 @@ from bridge.protocol.claim import SessionId
 from bridge.protocol.plain_types import field
 from bridge.protocol.record import Record
 from bridge.protocol.value import Value
-from bridge.store.records import read_quietly
+from bridge.store.book import Book
 from bridge.store.store import Store
 
-CALLERS = ".callers.json"
 # The oldest go first. A call may wait for a person's yes before the server hears of it.
 _MAX_KEPT = 200
 _MAX_ID = 1000
@@ -47,15 +46,16 @@ class Callers(Record):
     calls: dict[str, Agent] = field(default_factory=dict)
 
 
+_BOOK = Book.of("sessions", Callers, ".callers.json")
+
+
 def caller_of(store: Store, tool_use_id: str) -> SessionAgent | None:
     """Who made a call, by its `claudecode/toolUseId`; None if no hook saw it."""
     if not store.exists():
         return None
-    with store.folder("sessions") as folder:
-        for name in folder.names(CALLERS):
-            known = read_quietly(folder, name + CALLERS, Callers)
-            if known is not None and tool_use_id in known.calls:
-                return SessionAgent(known.session_id, known.calls[tool_use_id])
+    for known in _BOOK.all(store):
+        if tool_use_id in known.calls:
+            return SessionAgent(known.session_id, known.calls[tool_use_id])
     return None
 
 
@@ -63,11 +63,10 @@ def note_caller(store: Store, caller: SessionAgent, tool_use_id: str) -> None:
     """Write down who makes a call."""
     if not 0 < len(tool_use_id) <= _MAX_ID:
         return
-    file = caller.session_id + CALLERS
-    with store.state() as state, state.hold_if_free():
-        folder = state["sessions"]
-        known = read_quietly(folder, file, Callers)
+
+    def noted(known: Callers | None) -> Callers:
         calls = {**(known.calls if known else {}), tool_use_id: caller.agent}
         kept = dict(list(calls.items())[-_MAX_KEPT:])
-        record = Callers(session_id=caller.session_id, calls=kept)
-        folder.replace(file, record.to_json(), durable=False)
+        return Callers(session_id=caller.session_id, calls=kept)
+
+    _BOOK.change(store, caller.session_id, noted)

@@ -1,6 +1,5 @@
 """Charge a session for what its agents took, by their calls (see `store.spending`)."""
 
-from collections.abc import Callable
 from contextlib import suppress
 
 from bridge.errors import StateUnavailable
@@ -16,17 +15,17 @@ def note_start(store: Store, host: HostProcess, call: str, *, left_ms: int) -> N
     """One more agent, which no call of ours has announced."""
     now = uptime(store.clock)
     until = now.ms + max(0, left_ms)
-    _change(store, host, lambda spent: spent.started(call, now, until=until))
+    change_spending(store, host, lambda spent: spent.started(call, now, until=until))
 
 
 def note_no_launch(store: Store, host: HostProcess, call: str) -> None:
     """No agent came of a call after all."""
-    _change(store, host, lambda spent: spent.without(call))
+    change_spending(store, host, lambda spent: spent.without(call))
 
 
 def note_spent(store: Store, host: HostProcess, now: Spending) -> None:
     """Write down what the session of a process has used."""
-    _change(store, host, lambda _: now)
+    change_spending(store, host, lambda _: now)
 
 
 def note_end(
@@ -38,7 +37,7 @@ def note_end(
     """
     now = uptime(store.clock)
     told = tokens or None
-    _change(
+    change_spending(
         store, host, lambda spent: spent.ended(call, now, again=again).told(call, told)
     )
 
@@ -57,7 +56,9 @@ def note_tokens(
     A rough number counts only if no other is known.
     """
     if tokens is not None:
-        _change(store, host, lambda spent: spent.told(call, tokens, is_rough=is_rough))
+        change_spending(
+            store, host, lambda spent: spent.told(call, tokens, is_rough=is_rough)
+        )
     note_in_run(store, request_id, call, tokens)
 
 
@@ -74,11 +75,6 @@ def settle(store: Store, call: str, tokens: int | None) -> None:
     if store.exists():
         now = uptime(store.clock)
         with suppress(StateUnavailable):
-            _change(store, None, lambda s: s.ended(call, now).told(call, tokens))
-
-
-def _change(
-    store: Store, host: HostProcess | None, change: Callable[[Spending], Spending]
-) -> None:
-    with store.state() as state, state.hold_if_free():
-        change_spending(state["sessions"], host, change)
+            change_spending(
+                store, None, lambda s: s.ended(call, now).told(call, tokens)
+            )

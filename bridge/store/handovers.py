@@ -5,11 +5,9 @@ the rule, who made the call, and what it says. Only whoever made the call may st
 agent: the agent's id is beside the request, empty for the main thread.
 """
 
-from contextlib import suppress
-from typing import Any
-
 from bridge.protocol import plain_json
-from bridge.store.directory import Folder, NotAPlainFile
+from bridge.protocol.record import json_object
+from bridge.store.book import Book
 from bridge.store.store import Store
 
 # Begins the key of work that no call waits for.
@@ -20,6 +18,9 @@ HEADLESS = "headless "
 _MAX_BYTES = 1024 * 1024
 # The oldest go first.
 _MAX_KEPT = 200
+
+# By key: the request, and the agent that made the call.
+Handovers = dict[str, tuple[str, str]]
 
 
 def find_handover(store: Store, session_id: str, key: str) -> str | None:
@@ -55,14 +56,14 @@ def note_handover(
     store: Store, session_id: str, key: str, request: str | None, agent_id: str = ""
 ) -> None:
     """Write down the request of a call; None forgets it."""
-    with store.state() as state, state.hold_if_free():
-        folder = state["sessions"]
-        known = _load(folder, session_id)
-        known.pop(key, None)
+
+    def noted(before: Handovers | None) -> Handovers:
+        known = {name: each for name, each in (before or {}).items() if name != key}
         if request is not None:
             known[key] = request, agent_id
-        kept = dict(list(known.items())[-_MAX_KEPT:])
-        folder.replace(_file(session_id), plain_json.dumps(kept), durable=False)
+        return dict(list(known.items())[-_MAX_KEPT:])
+
+    _BOOK.change(store, session_id, noted)
 
 
 def forget_answer(store: Store, session_id: str, request_id: str) -> None:
@@ -74,28 +75,19 @@ def forget_answer(store: Store, session_id: str, request_id: str) -> None:
 
 def forget_handovers(store: Store, session_id: str) -> None:
     """Forget all that was given away: nobody waits for it any more."""
-    with store.folder("sessions") as folder:
-        folder.remove(_file(session_id))
+    _BOOK.forget(store, session_id)
 
 
-def _file(session_id: str) -> str:
-    return f"{session_id}.handovers.json"
+def _known(store: Store, session_id: str) -> Handovers:
+    return _BOOK.get(store, session_id) or {}
 
 
-def _known(store: Store, session_id: str) -> dict[str, tuple[str, str]]:
-    with store.folder("sessions") as folder:
-        return _load(folder, session_id)
+def _read(data: bytes) -> Handovers:
+    return {
+        key: (str(value[0]), str(value[1]))
+        for key, value in json_object(data).items()
+        if isinstance(value, list) and len(value) == 2  # noqa: PLR2004 - a pair
+    }
 
 
-def _load(folder: Folder, session_id: str) -> dict[str, tuple[str, str]]:
-    with suppress(NotAPlainFile, plain_json.JSONDecodeError):
-        found: Any = plain_json.loads(
-            folder.read(_file(session_id), _MAX_BYTES) or b"{}"
-        )
-        if isinstance(found, dict):
-            return {
-                key: (str(value[0]), str(value[1]))
-                for key, value in found.items()
-                if isinstance(value, list) and len(value) == 2  # noqa: PLR2004 - a pair
-            }
-    return {}
+_BOOK = Book("sessions", ".handovers.json", _read, plain_json.dumps, limit=_MAX_BYTES)

@@ -82,12 +82,6 @@ def read_to_replace(folder: Folder, file: str, kind: type[R]) -> R | None:
     return None
 
 
-def read_all(folder: Folder, kind: type[R]) -> list[R]:
-    """The records in a folder that can be read, in no order."""
-    found = (read_quietly(folder, f"{name}.json", kind) for name in folder.names())
-    return [record for record in found if record is not None]
-
-
 def read_response(
     folder: Folder,
     name: str,

@@ -82,6 +82,11 @@ class State:
     def __exit__(self, *_: object) -> None:
         self._stack.close()
 
+    @contextmanager
+    def state(self) -> Iterator[Self]:
+        """Itself, as a store opens it."""
+        yield self
+
     def __getitem__(self, name: str) -> Folder:
         """The sub-folder `name`, made on demand."""
         if name not in self._open:
