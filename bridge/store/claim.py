@@ -15,36 +15,8 @@ from bridge.protocol.ids import RequestId
 from bridge.protocol.request import Request
 from bridge.protocol.status import Status, move
 from bridge.store import Claimant
-from bridge.store.dedup_keys import claim_key
-from bridge.store.lifecycle import expired
-from bridge.store.questions import take_reply
-from bridge.store.responses import end, finish
+from bridge.store.responses import finish
 from bridge.store.state import USED, State, file_of
-
-
-def claim_one(
-    state: State, request_id: RequestId, claimant: Claimant
-) -> Request | None:
-    """Take this request; None if it is not waiting, or not yet to be tried again.
-
-    An overdue one is ended instead.
-    """
-    request = None if is_over(state, request_id) else state.waiting(request_id)
-    if request is None:
-        return None
-    now_ms = state.now_ms()
-    if now_ms >= request.deadline_ms:
-        end(state, request, expired(request, now_ms), source="claim")
-        return None
-    if request.asks is not None:
-        request = take_reply(state, request)
-    if request.is_paused(now_ms):
-        return None
-    refused = claim_key(state, request)
-    if refused is not None:
-        end(state, request, refused, source="claim")
-        return None
-    return take(state, request, claimant)
 
 
 def is_over(state: State, request_id: str) -> bool:

@@ -19,21 +19,18 @@ Nothing depends on it: a missing or wrong line only costs time.
 import re
 from contextlib import suppress
 from itertools import islice
-from typing import Literal, get_args
 
 from bridge.protocol.ids import is_id
 from bridge.store.directory import NotAPlainFile
 from bridge.store.state import State
 
-Why = Literal["other", "newer", "full"]
-_LATER = re.compile(r"later ([0-9]{1,16})")
+_LATER = "later "
+_WHY = re.compile(rf"other|newer|full|{_LATER}[0-9]{{1,16}}")
 
 # Every claim checks this many: below that, nothing is worth remembering.
 FEW = 64
 # A larger file is not ours.
 _MAX_BYTES = 64 * 1024 * 1024
-
-_WHYS = frozenset(get_args(Why))
 
 
 class Passed:
@@ -43,8 +40,6 @@ class Passed:
         self._folder = state["sessions"]
         self._file = f"{session}.passed"
         self._now_ms = int(state.clock.monotonic_s() * 1000)
-        # Of those whose time is to come: the uptime at which it is.
-        self._until: dict[str, int] = {}
         self._known = self._read()
         self._looked_at: set[str] = set()
         self._is_changed = False
@@ -52,30 +47,20 @@ class Passed:
     def __len__(self) -> int:
         return len(self._known)
 
-    def find(self, name: str, *, is_full: bool) -> str | None:
-        """Why this id need not be looked at; `is_full`: no slot is free."""
-        why = self._known.get(name)
-        if why is not None and name in self._until:
-            return why if self._now_ms < self._until[name] else None
-        return why if is_full or why != "full" else None
+    def holds(self, name: str, *, is_full: bool) -> bool:
+        """Whether this id need not be looked at; `is_full`: no slot is free."""
+        why = self._known.get(name, "")
+        if why.startswith(_LATER):
+            return self._now_ms < int(why.removeprefix(_LATER))
+        return bool(why) and (is_full or why != "full")
 
-    def add_until(self, name: str, pause_ms: int) -> None:
-        """It was checked just now, and nobody may take it within this time."""
-        self.add(name, f"later {self._now_ms + pause_ms}")
-        self._until[name] = self._now_ms + pause_ms
-
-    def add(self, name: str, why: str) -> None:
-        """It was checked just now, and left; `why` is one of `Why`."""
-        self._until.pop(name, None)
-        self._known.pop(name, None)
-        self._known[name] = why
-        self._looked_at.add(name)
-        self._is_changed = True
-
-    def drop(self, name: str) -> None:
-        """It is gone, or must no longer be passed over."""
-        if self._known.pop(name, None):
-            self._is_changed = True
+    def note(self, name: str, fate: str) -> None:
+        """It was checked just now: remember it if it was passed over, or forget it."""
+        before = self._known.pop(name, None)
+        if _WHY.fullmatch(fate):
+            self._known[name] = fate
+            self._looked_at.add(name)
+        self._is_changed |= name in self._known or before is not None
 
     def longest_ago(self) -> list[str]:
         """A few ids to check again; none that this claim has checked."""
@@ -97,23 +82,18 @@ class Passed:
             else:
                 lines = "".join(f"{n} {why}\n" for n, why in self._known.items())
                 # Not durable: it can be found out again.
-                folder, data = self._folder, lines.encode()
-                folder.replace_unsynced(self._file, data)
+                self._folder.replace_unsynced(self._file, lines.encode())
         except OSError:
             return False
         return True
 
     def _read(self) -> dict[str, str]:
-        known: dict[str, str] = {}
         with suppress(NotAPlainFile, UnicodeDecodeError):
             data = self._folder.read(self._file, _MAX_BYTES) or b""
-            for line in data.decode().splitlines():
-                name, _, why = line.partition(" ")
-                if not is_id(name):
-                    continue
-                if why in _WHYS:
-                    known[name] = why
-                elif later := _LATER.fullmatch(why):
-                    known[name] = why
-                    self._until[name] = int(later[1])
-        return known
+            lines = (line.partition(" ") for line in data.decode().splitlines())
+            return {
+                name: why
+                for name, _, why in lines
+                if is_id(name) and _WHY.fullmatch(why)
+            }
+        return {}

@@ -25,11 +25,10 @@ from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Self, TypeVar, Un
 from bridge.errors import UnknownRequest
 from bridge.protocol.claim import HostProcess
 from bridge.protocol.ids import RequestId
-from bridge.protocol.request import Request
 from bridge.protocol.response import Response
+from bridge.store import claim as claiming
 from bridge.store import (
-    Claimant,
-    Verdict,
+    claim_next,
     dedup_keys,
     fan_out,
     queries,
@@ -37,7 +36,6 @@ from bridge.store import (
     run_logs,
     tries,
 )
-from bridge.store import claim as claiming
 from bridge.store import responses as ending
 from bridge.store import submit as asking
 from bridge.store.clock import Clock, SystemClock
@@ -235,37 +233,12 @@ class Store:
             request_id=request_id,
         )
 
-    def claim(
-        self,
-        claimant: Claimant,
-        slots: int,
-        judge: Callable[[Request], Verdict],
-        *,
-        only: RequestId | None = None,
-        on_cut: Callable[[], None] = lambda: None,
-    ) -> list[Request]:
-        """Claim waiting requests that `judge` accepts, into the claimant's slots.
-
-        Highest priority first, then the oldest; or `only` this one. Overdue requests
-        are ended on the way. A request of an agent may use more than `slots`, as many
-        again for each agent above it: otherwise an agent that waits for its child would
-        hold the child's slot.
-
-        In a long queue that is not for this claimant the time may be up before its end:
-        then `on_cut` is called, and the next claim goes on from there.
-        """
-        from bridge.store import claim_next
-
-        with self.state() as state:
-            if only is None:
-                return claim_next.claim(state, claimant, slots, judge, on_cut=on_cut)
-            return claim_next.claim_only(state, only, claimant, slots, judge)
-
     open_questions = _in_state(questions.open_questions, make=False)
     reply = _in_state(questions.reply)
     take_reply = _in_state(questions.look, hold=True)
 
-    claim_one = _in_state(claiming.claim_one, hold=True)
+    claim = _in_state(claim_next.claim)
+    claim_one = _in_state(claim_next.claim_one, hold=True)
     change_held = _in_state(claiming.change_held, hold=True)
     give_back = _in_state(claiming.give_back, hold=True)
     change_claim = _in_state(claiming.change_claim, hold=True)
