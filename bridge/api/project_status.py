@@ -159,7 +159,7 @@ def overview(store: Store, settings: Settings) -> Overview:
         claimed = [r for r in queries.all_claimed(state) if not is_over(r.request_id)]
         names = [name for name in state["requests"].names() if not is_over(name)]
         first = islice(in_order(names, Ranks(state, most=MAX_ASKED)), SHOWN_WAITING)
-        waiting = [request for name in first if (request := state.waiting(name))]
+        waiting = [request for name in first if (request := state.find_waiting(name))]
         around = Around(
             live, on, claimed, uptime(state.clock), state.now_ms(), off.is_everything
         )

@@ -59,7 +59,7 @@ def stuck(subject: Subject) -> Iterator[Finding]:
     with store.state() as state:
         # After a kill, requests may lie here that are answered already.
         looked = [
-            state.waiting(name)
+            state.find_waiting(name)
             for name in islice(waiting_in_order(state), _MAX_READ)
             if not state["responses"].has(f"{name}.json")
         ]

@@ -8,9 +8,9 @@ change takes the store's lock if that is free in time, and is made in any case.
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import AbstractContextManager, suppress
+from contextlib import suppress
 from functools import partial
-from typing import Generic, NamedTuple, Protocol, TypeVar
+from typing import Generic, NamedTuple, TypeVar
 
 from bridge.errors import NewerSchema
 from bridge.protocol.plain_json import JSONDecodeError
@@ -19,13 +19,6 @@ from bridge.store.directory import MAX_FILE_BYTES, NotAPlainFile
 from bridge.store.state import State
 
 T = TypeVar("T")
-
-
-class Openable(Protocol):
-    """A store, or a state that is open already."""
-
-    def state(self) -> AbstractContextManager[State]:
-        """The folders, open for the block."""
 
 
 class Book(NamedTuple, Generic[T]):
@@ -45,12 +38,12 @@ class Book(NamedTuple, Generic[T]):
         """A book of records of one kind."""
         return Book(folder, suffix, partial(parse, kind), kind.to_json)
 
-    def names(self, store: Openable) -> list[str]:
+    def names(self, store: State) -> list[str]:
         """What the files are called, without the suffix, in no order."""
         with store.state() as state:
             return state[self.folder].names(self.suffix)
 
-    def get(self, store: Openable, name: str) -> T | None:
+    def get(self, store: State, name: str) -> T | None:
         """The value in a file; None if there is none, or it cannot be read."""
         unreadable = Unparsable, NewerSchema, NotAPlainFile, JSONDecodeError
         with store.state() as state, suppress(*unreadable):
@@ -58,26 +51,24 @@ class Book(NamedTuple, Generic[T]):
             return self.read(data) if data else None
         return None
 
-    def all(self, store: Openable) -> list[T]:
+    def all(self, store: State) -> list[T]:
         """The values of all files that can be read, in no order."""
         with store.state() as state:
             found = [self.get(state, name) for name in self.names(state)]
         return [value for value in found if value is not None]
 
-    def put(self, store: Openable, name: str, value: T) -> None:
+    def put(self, store: State, name: str, value: T) -> None:
         """Write a file, whatever it held."""
         with store.state() as state:
             file, data = name + self.suffix, self.write(value)
             state[self.folder].replace(file, data, durable=False)
 
-    def change(
-        self, store: Openable, name: str, changed: Callable[[T | None], T]
-    ) -> None:
+    def change(self, store: State, name: str, changed: Callable[[T | None], T]) -> None:
         """Write what becomes of the value of a file, which may not be there."""
         with store.state() as state, state.hold_if_free():
             self.put(state, name, changed(self.get(state, name)))
 
-    def forget(self, store: Openable, name: str) -> None:
+    def forget(self, store: State, name: str) -> None:
         """Remove a file, if it is there."""
         with store.state() as state:
             state[self.folder].remove(name + self.suffix)

@@ -133,7 +133,7 @@ def _held(state: State, request_id: RequestId, host: HostProcess) -> Request | N
     """The unfinished request that `host` holds."""
     if state.is_answered(request_id):
         return None
-    request = state.claimed(request_id)
+    request = state.find_claimed(request_id)
     claim = request.claim if request else None
     return request if claim and claim.host == host else None
 

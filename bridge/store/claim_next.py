@@ -139,7 +139,7 @@ class _Taking:
         """
         state = self.state
         over = is_over(state, request_id)
-        request = None if over else state.waiting(request_id)
+        request = None if over else state.find_waiting(request_id)
         if request is None:
             unread = state.unread.get(request_id)
             return "newer" if unread == "newer" else "soon" if unread else "gone"

@@ -95,7 +95,7 @@ def held_requests(state: State) -> list[Request]:
 def _held(state: State) -> Iterator[Request]:
     left = _MAX_LISTED
     for name in sorted(state.ids("requests")) if sign_of(state) else ():
-        request = state.waiting(name)
+        request = state.find_waiting(name)
         if request is not None and request.held is not None:
             yield request
             left -= 1
@@ -120,8 +120,8 @@ def approve(state: State, ids: Iterable[RequestId]) -> int:
 
 def _approve(state: State, request_id: RequestId) -> bool:
     for folder, request in (
-        ("requests", state.waiting(request_id)),
-        ("processing", state.claimed(request_id)),
+        ("requests", state.find_waiting(request_id)),
+        ("processing", state.find_claimed(request_id)),
     ):
         if request is None or request.approved:
             continue

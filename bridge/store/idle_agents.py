@@ -247,7 +247,7 @@ def reserve(state: State, idle: IdleAgent, request: Request) -> Request | None:
     """
     claim = request.claim
     with state.hold():
-        mine = state.claimed(request.request_id)
+        mine = state.find_claimed(request.request_id)
         is_mine = claim is not None and mine is not None and mine.claim == claim
         is_there = find(state, idle.agent_id) == idle
         if not (is_mine and is_there) or mine is None or claim is None:

@@ -43,7 +43,7 @@ def find_unfinished(state: State, request_id: RequestId) -> Request | None:
 
 def look(state: State, request_id: RequestId) -> Found | None:
     """One look, in the order of a request's life."""
-    request = state.waiting(request_id) or state.claimed(request_id)
+    request = state.find_waiting(request_id) or state.find_claimed(request_id)
     response = state.response(request_id)
     if response is not None:
         ended = state.ended(request_id) or request
@@ -114,7 +114,7 @@ def has_waiting(state: State) -> bool:
 
 def all_claimed(state: State) -> list[Request]:
     """The requests in `processing/`, oldest claim first."""
-    loaded = (state.claimed(name) for name in state["processing"].names())
+    loaded = (state.find_claimed(name) for name in state["processing"].names())
     held = [request for request in loaded if request is not None]
     # Several may be claimed within one millisecond.
     return sorted(held, key=lambda r: (r.claim.at if r.claim else 0, r.request_id))

@@ -76,7 +76,7 @@ def ask(
     already stays: its hook was killed.
     """
     with state.hold():
-        request = state.claimed(request_id)
+        request = state.find_claimed(request_id)
         claim = request.claim if request else None
         if request is None or claim is None or not is_mine(claim):
             return None

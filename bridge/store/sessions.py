@@ -28,7 +28,7 @@ from bridge.protocol.ids import is_id
 from bridge.protocol.plain_types import field
 from bridge.protocol.record import Count, Milliseconds, Record
 from bridge.protocol.value import Value
-from bridge.store.book import Book, Openable
+from bridge.store.book import Book
 from bridge.store.clock import uptime
 from bridge.store.host_process import Liveness, liveness
 from bridge.store.lease import host_is_gone
@@ -224,7 +224,7 @@ def note_launch(store: Store, session: Session, call: str, *, left_ms: int) -> N
 
 
 def change_spending(
-    store: Openable, host: HostProcess | None, change: Callable[[Spending], Spending]
+    store: State, host: HostProcess | None, change: Callable[[Spending], Spending]
 ) -> None:
     """Change what the session of a process has used, or any.
 

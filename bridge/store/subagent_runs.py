@@ -25,11 +25,12 @@ from bridge.protocol.plain_types import field
 from bridge.protocol.record import Count, Milliseconds, Record
 from bridge.protocol.usage import Usage
 from bridge.store import tool_calls
-from bridge.store.book import Book, Openable
+from bridge.store.book import Book
 from bridge.store.charges import note_end
 from bridge.store.conversation_files import OF_AN_AGENT
 from bridge.store.directory import Folder, NotAPlainFile
 from bridge.store.lease import host_is_gone
+from bridge.store.state import State
 from bridge.store.store import Store
 
 _SIGNS = ("heard", "stopped")
@@ -112,7 +113,7 @@ def note_call(store: Store, run: AgentRun) -> None:
     _RUNS.put(store, _name(run), run)
 
 
-def find_call(store: Openable, tool_use_id: str) -> AgentRun | None:
+def find_call(store: State, tool_use_id: str) -> AgentRun | None:
     """The run that a call started, bound to a subagent or not yet."""
     with store.state() as state:
         run = _RUNS.get(state, _call(tool_use_id))

@@ -68,7 +68,7 @@ def sweep_all(state: State, *, limit_s: float = inf) -> int:
 
 
 def _sweep_claimed(state: State, name: str, leaving: HostProcess | None = None) -> bool:
-    request = state.claimed(name)
+    request = state.find_claimed(name)
     if request is None:
         return False
     try:
@@ -97,7 +97,7 @@ def _sweep_waiting(state: State, name: str) -> bool:
 
 
 def _sweep_unbegun(state: State, name: str) -> bool:
-    request = state.waiting(name)
+    request = state.find_waiting(name)
     if request is None:
         return False
     now_ms = state.now_ms()

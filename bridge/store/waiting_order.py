@@ -85,7 +85,7 @@ class Ranks:
             self.is_cut = True
             return None
         self._left -= 1
-        request = self._state.waiting(name)
+        request = self._state.find_waiting(name)
         if request is None:
             self.gone += name not in self._state.unread
             return None
