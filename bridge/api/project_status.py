@@ -27,13 +27,13 @@ from bridge.store.cleaning import Cleaned
 from bridge.store.clock import uptime
 from bridge.store.directory import Folder
 from bridge.store.host_process import liveness
+from bridge.store.queries import MAX_ASKED, Ranks, in_order
 from bridge.store.sessions import Session
 from bridge.store.state import State
 from bridge.store.store import Store
 from bridge.store.switch import Off
 from bridge.store.usages import EVENT as USAGE
 from bridge.store.usages import final_usage
-from bridge.store.waiting_order import MAX_ASKED, Ranks, in_order
 
 if TYPE_CHECKING:
     from bridge.host.budgets import Use

@@ -22,11 +22,10 @@ from bridge.protocol.question import asks_words
 from bridge.protocol.request import Request, Uptime
 from bridge.store.clock import uptime
 from bridge.store.host_process import Liveness, liveness
-from bridge.store.queries import why_unreadable
+from bridge.store.queries import waiting_in_order, why_unreadable
 from bridge.store.sessions import Session
 from bridge.store.state import State
 from bridge.store.switch import Off, switched_off
-from bridge.store.waiting_order import waiting_in_order
 
 # A session that is woken answers within a second or two; the model takes an offer
 # within a turn.

@@ -15,7 +15,7 @@ from bridge.errors import BridgeError
 from bridge.store.directory import Folder
 from bridge.store.location import check
 from bridge.store.plain_file import open_plain
-from bridge.store.quarantine import all_put_aside
+from bridge.store.records import all_put_aside
 from bridge.store.store import Store
 
 _MIB = 1024 * 1024

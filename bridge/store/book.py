@@ -20,6 +20,11 @@ from bridge.store.state import State
 
 T = TypeVar("T")
 
+# What a conversation keeps beside its record (`variables`, `step_states`): an agent,
+OF_AN_AGENT = (".vars", ".steps", ".steps-ended")
+# and a session that may still be resumed; its sign for the shell last.
+OF_A_SESSION = (".vars.json", ".steps.json", ".steps-ended.json", ".steps")
+
 
 class Book(NamedTuple, Generic[T]):
     """The files of one kind; `read` and `write` turn one into a value and back.

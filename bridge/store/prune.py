@@ -17,7 +17,7 @@ from math import inf
 from typing import TYPE_CHECKING, Any, TypedDict, TypeVar
 
 from bridge.store import journal, questions, run_logs
-from bridge.store.conversation_files import OF_A_SESSION, OF_AN_AGENT
+from bridge.store.book import OF_A_SESSION, OF_AN_AGENT
 from bridge.store.dedup_keys import known_request
 from bridge.store.directory import Folder
 from bridge.store.fan_out import forget_ended

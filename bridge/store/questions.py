@@ -31,8 +31,7 @@ from bridge.protocol.question import (
 from bridge.protocol.request import Request
 from bridge.protocol.wording import one_line
 from bridge.store.directory import NotAPlainFile
-from bridge.store.quarantine import is_young
-from bridge.store.records import read_quietly
+from bridge.store.records import is_young, read_quietly
 from bridge.store.responses import keep_evidence
 from bridge.store.state import State, file_of
 

@@ -6,7 +6,7 @@
     sessions/<id>.beat    its heartbeat (touched by the hooks)
     sessions/<id>.looked  the newest queue it has nothing to do with (see hooks/lib.sh)
     sessions/<id>.offer   an offer is open (see hooks/lib.sh)
-    sessions/<id>.passed  requests that are not for it (see bridge/store/passed_over.py)
+    sessions/<id>.passed  requests that are not for it (see bridge/store/claim_next.py)
     sessions/<id>.off     the user switched the bridge off in it
     sessions/<id>.notes   what its user will be told (host/told_later.py)
     sessions/<id>.handovers.json  calls that rules made requests of (store/handovers.py)

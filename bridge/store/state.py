@@ -27,8 +27,7 @@ from bridge.store.directory import Folder, NotAPlainFile
 from bridge.store.journal import note
 from bridge.store.location import Place, open_state
 from bridge.store.lock import TURN_S, LockBusy, locked
-from bridge.store.quarantine import is_young, put_aside
-from bridge.store.records import read_request, read_response
+from bridge.store.records import is_young, put_aside, read_request, read_response
 from bridge.store.seal import load_key
 
 # So many files of each folder are read only once in one operation.

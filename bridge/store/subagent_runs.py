@@ -25,9 +25,8 @@ from bridge.protocol.plain_types import field
 from bridge.protocol.record import Count, Milliseconds, Record
 from bridge.protocol.usage import Usage
 from bridge.store import tool_calls
-from bridge.store.book import Book
+from bridge.store.book import OF_AN_AGENT, Book
 from bridge.store.charges import note_end
-from bridge.store.conversation_files import OF_AN_AGENT
 from bridge.store.directory import Folder, NotAPlainFile
 from bridge.store.lease import host_is_gone
 from bridge.store.state import State

@@ -25,7 +25,7 @@ from bridge.protocol.ids import new_request_id
 from bridge.protocol.response import failed
 from bridge.protocol.status import Status
 from bridge.store import Found, Submitted, sweep
-from bridge.store.passed_over import FEW
+from bridge.store.claim_next import FEW
 
 
 def test_what_was_submitted_can_be_found(store):
