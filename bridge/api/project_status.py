@@ -23,6 +23,8 @@ from bridge.protocol.request import Request
 from bridge.protocol.status import FINAL
 from bridge.protocol.wording import one_line
 from bridge.store import cleaning, journal, queries, sessions, switch
+from bridge.store.charges import EVENT as USAGE
+from bridge.store.charges import final_usage
 from bridge.store.cleaning import Cleaned
 from bridge.store.clock import uptime
 from bridge.store.directory import Folder
@@ -32,8 +34,6 @@ from bridge.store.sessions import Session
 from bridge.store.state import State
 from bridge.store.store import Store
 from bridge.store.switch import Off
-from bridge.store.usages import EVENT as USAGE
-from bridge.store.usages import final_usage
 
 if TYPE_CHECKING:
     from bridge.host.budgets import Use

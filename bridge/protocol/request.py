@@ -68,7 +68,7 @@ class Request(Record):
     the limit on agents at once that its asker went beyond: it waits for a person's yes.
     `asker` is the session that it was made below, whatever `requester` says. `workflow`
     is the key of the agent's workflow that the asker wants. `folder` is where the agent
-    works instead of the project: a worktree of it (`bridge.store.work_folder`).
+    works instead of the project: a worktree of it (`bridge.store.location`).
     `traceparent` is the asker's place in a trace (`bridge.protocol.trace_context`).
     `failures` are the tries before; until `not_before` nobody takes it again. With
     `wait_quota` a limit of a plan is waited for, otherwise it ends the request.

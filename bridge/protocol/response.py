@@ -81,7 +81,7 @@ class Response(Record):
     that hostbridge wrote the answer; see `store.seal`. `requestDigest` identifies the
     request, as its id could be used again. `run` is set if our own loop answered.
     `usage` is what the agent and those below it took, where the route tells; on the
-    host's, what it took after its answer is in the journal (`store.usages`). `model`
+    host's, what it took after its answer is in the journal (`store.charges`). `model`
     wrote the answer, if that is known; otherwise it is the one asked for. With
     `ownForm` the caller or the definition gave the schema, so all of `parsedOutput` is
     the agent's own claim, even a key named `verified`. `taskId` is the asker's.

@@ -16,15 +16,14 @@ from bridge.protocol.ids import RequestId, is_id
 from bridge.protocol.request import Request
 from bridge.protocol.response import Response
 from bridge.store import Claimant, Verdict
-from bridge.store.claim import is_over, take
-from bridge.store.dedup_keys import claim_key
+from bridge.store.claim import expired, is_over, take
 from bridge.store.directory import NotAPlainFile
-from bridge.store.lifecycle import expired
 from bridge.store.lock import LockBusy
 from bridge.store.queries import MAX_ASKED, Ranks, all_claimed, waiting_in_order
 from bridge.store.questions import take_reply
 from bridge.store.responses import end
 from bridge.store.state import State
+from bridge.store.submit import claim_key
 
 # How many requests are checked, and how many overdue ones ended, before the lock is
 # released;

@@ -23,8 +23,8 @@ from bridge.protocol.record import Count, Milliseconds, Record
 from bridge.protocol.request import Request, Uptime
 from bridge.protocol.wording import seconds
 from bridge.store.book import Book
+from bridge.store.claim import host_is_gone
 from bridge.store.clock import uptime
-from bridge.store.lease import host_is_gone
 from bridge.store.queries import all_claimed
 from bridge.store.state import State, file_of
 

@@ -18,7 +18,7 @@ from bridge.protocol.ids import OURS, PRIORITIES, Priority, RequestId, find_rank
 from bridge.protocol.record import Unparsable, json_object
 from bridge.protocol.request import Request
 from bridge.protocol.response import Response
-from bridge.store import Found, journal, run_logs
+from bridge.store import Found, journal, live_runs
 from bridge.store.directory import NotAPlainFile
 from bridge.store.records import all_put_aside, read_request
 from bridge.store.state import State
@@ -231,7 +231,7 @@ def files_about(
     for folder in ("evidence", "questions", "quarantine"):
         beside = sorted(entry.name for entry in state[folder].entries())
         names += [f"{folder}/{n}" for n in beside if n.startswith(f"{request_id}.")]
-    names += [f"{run_logs.FOLDER}/{request_id}{end}" for end in run_logs.SUFFIXES]
+    names += [f"{live_runs.RUNS}/{request_id}{end}" for end in live_runs.LOG_SUFFIXES]
     names += [
         f"agents/{each}{end}" for each in agent_ids for end in (".json", ".calls")
     ]

@@ -9,8 +9,8 @@
     sessions/<id>.passed  requests that are not for it (see bridge/store/claim_next.py)
     sessions/<id>.off     the user switched the bridge off in it
     sessions/<id>.notes   what its user will be told (host/told_later.py)
-    sessions/<id>.handovers.json  calls that rules made requests of (store/handovers.py)
-    sessions/<id>.callers.json  who called our MCP tools (bridge/store/callers.py)
+    sessions/<id>.handovers.json  the requests of calls (bridge/store/tool_calls.py)
+    sessions/<id>.callers.json  who called our MCP tools (bridge/store/tool_calls.py)
     sessions/<id>.vars.json  its variables, which outlive it (bridge/store/variables.py)
     sessions/<id>.steps.json  its step workflow, likewise (bridge/store/step_states.py)
 
@@ -29,9 +29,9 @@ from bridge.protocol.plain_types import field
 from bridge.protocol.record import Count, Milliseconds, Record
 from bridge.protocol.value import Value
 from bridge.store.book import Book
+from bridge.store.claim import host_is_gone
 from bridge.store.clock import uptime
 from bridge.store.host_process import Liveness, liveness
-from bridge.store.lease import host_is_gone
 from bridge.store.records import read_to_replace
 from bridge.store.spending import Spending
 from bridge.store.state import State

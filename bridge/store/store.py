@@ -27,12 +27,9 @@ from bridge.protocol.response import Response
 from bridge.store import claim as claiming
 from bridge.store import (
     claim_next,
-    dedup_keys,
-    fan_out,
+    live_runs,
     queries,
     questions,
-    run_logs,
-    tries,
 )
 from bridge.store import responses as ending
 from bridge.store import submit as asking
@@ -96,11 +93,11 @@ class Store(State):
             yield
 
     submit = _in_state(asking.submit)
-    approve = _in_state(fan_out.approve, hold=True)
-    held_requests = _in_state(fan_out.held_requests, make=False)
+    approve = _in_state(asking.approve, hold=True)
+    held_requests = _in_state(asking.held_requests, make=False)
 
-    find_same = _if_there(dedup_keys.find_same)
-    answer_of_key = _if_there(dedup_keys.answer_of_key)
+    find_same = _if_there(asking.find_same)
+    answer_of_key = _if_there(asking.answer_of_key)
     find = _if_there(queries.find)
     find_unfinished = _if_there(queries.find_unfinished)
     why_unreadable = _if_there(queries.why_unreadable)
@@ -113,7 +110,7 @@ class Store(State):
     files_about = _in_state(queries.files_about, make=False)
     history = _in_state(queries.history, make=False)
     newest_responses = _in_state(queries.newest_responses)
-    run_log = _in_state(run_logs.read)
+    run_log = _in_state(live_runs.read_log)
 
     def unknown(self, request_id: RequestId) -> UnknownRequest:
         """The error for an unknown id, or one whose file cannot be read."""
@@ -144,9 +141,9 @@ class Store(State):
     change_claim = _in_state(claiming.change_claim, hold=True)
 
     publish = _in_state(ending.publish)
-    end_try = _in_state(tries.end_try)
+    end_try = _in_state(claiming.end_try)
     keep_evidence = _in_state(ending.keep_evidence)
-    log_run = _in_state(run_logs.append)
+    log_run = _in_state(live_runs.append_log)
     sync_responses = _in_state(ending.sync_responses)
 
     def sweep(

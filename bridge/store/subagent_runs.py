@@ -27,8 +27,8 @@ from bridge.protocol.usage import Usage
 from bridge.store import tool_calls
 from bridge.store.book import OF_AN_AGENT, Book
 from bridge.store.charges import note_end
+from bridge.store.claim import host_is_gone
 from bridge.store.directory import Folder, NotAPlainFile
-from bridge.store.lease import host_is_gone
 from bridge.store.state import State
 from bridge.store.store import Store
 

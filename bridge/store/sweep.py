@@ -7,10 +7,14 @@ from bridge.errors import NewerSchema
 from bridge.protocol.claim import HostProcess
 from bridge.protocol.failure_codes import explain
 from bridge.protocol.response import Response, failed
-from bridge.store.claim import is_over, wait_again
+from bridge.store.claim import (
+    claimer_is_gone,
+    expired,
+    fate_of_claimed,
+    is_over,
+    wait_again,
+)
 from bridge.store.idle_agents import find_after, is_gone
-from bridge.store.lease import claimer_is_gone
-from bridge.store.lifecycle import expired, fate_of_claimed
 from bridge.store.questions import take_reply
 from bridge.store.responses import end, finish
 from bridge.store.state import State

@@ -17,7 +17,7 @@ from bridge.protocol.claim import Claim
 from bridge.protocol.failed_try import FailedTry
 from bridge.protocol.status import Status
 from bridge.store import Claimant, sweep
-from bridge.store.lifecycle import fate_of_claimed
+from bridge.store.claim import fate_of_claimed
 from bridge.store.state import State
 
 
