@@ -331,35 +331,27 @@ class State:
         return request.on_clock(now_ms, uptime(self.clock))
 
     def _request(self, folder: str, name: str) -> Request | None:
-        if folder == "requests":
-            self.unread.pop(name, None)
+        unread = self.unread if folder == "requests" else {}
+        unread.pop(name, None)
         try:
             return self._read(folder, name)
         except NewerSchema:
-            self._note_unread(folder, name, "newer")
-            return None
+            unread[name] = "newer"
         except (Unparsable, NotAPlainFile) as exc:
             file = f"{name}.json"
             if is_young(self[folder], file, self.now_ms()):
-                self._note_unread(folder, name, "young")
+                unread[name] = "young"
             elif self._turn.is_held:
                 self.put_aside(folder, file, str(exc))
             else:
-                self._note_unread(folder, name, "broken")
-            return None
+                unread[name] = "broken"
         except OSError as exc:
             # A failing disk may read it the next time: leave it there, and go on with
             # the others. A claimed request is never treated as absent.
             if exc.errno != errno.EIO or folder != "requests":
                 raise
-            self._note_unread(folder, name, "young")
-            return None
-
-    def _note_unread(
-        self, folder: str, name: str, why: Literal["newer", "young", "broken"]
-    ) -> None:
-        if folder == "requests":
-            self.unread[name] = why
+            unread[name] = "young"
+        return None
 
     # Files
 

@@ -28,12 +28,13 @@ from bridge.store import tool_calls
 from bridge.store.book import OF_AN_AGENT, Book
 from bridge.store.charges import note_end
 from bridge.store.claim import host_is_gone
-from bridge.store.directory import Folder, NotAPlainFile
+from bridge.store.directory import Folder
 from bridge.store.state import State
 from bridge.store.store import Store
 
 _SIGNS = ("heard", "stopped")
 _WAITS = (".wait", ".told")
+_REPORT = ".report"
 
 
 class AgentRun(Record):
@@ -105,6 +106,12 @@ class AgentRun(Record):
 
 
 _RUNS = Book.of("agents", AgentRun)
+_REPORTS = Book(
+    "agents",
+    _REPORT,
+    lambda data: data.decode("utf-8", "replace"),
+    lambda words: words.encode("utf-8", "replace"),
+)
 
 
 def note_call(store: Store, run: AgentRun) -> None:
@@ -241,8 +248,7 @@ def forget_agent(store: Store, agent_id: str) -> None:
 def _forget(folder: Folder, agent_id: str) -> None:
     for sign in _SIGNS:
         folder.remove(f"{agent_id}.{sign}")
-    folder.remove(_report_name(agent_id))
-    for ending in OF_AN_AGENT:
+    for ending in (_REPORT, *OF_AN_AGENT):
         folder.remove(f"{agent_id}{ending}")
     tool_calls.forget(folder, agent_id)
 
@@ -272,20 +278,12 @@ def forget_gone(store: Store) -> None:
 
 def keep_report(store: Store, run: AgentRun, words: str) -> None:
     """Keep the last words of an agent that one of ours started."""
-    with store.folder("agents") as folder:
-        folder.replace(
-            _report_name(run.agent_id), words.encode("utf-8", "replace"), durable=False
-        )
+    _REPORTS.put(store, run.agent_id, words)
 
 
 def report_of(store: Store, run: AgentRun) -> str:
     """The last words of an agent that one of ours started; empty if there are none."""
-    with store.folder("agents") as folder:
-        with suppress(NotAPlainFile):
-            return (folder.read(_report_name(run.agent_id)) or b"").decode(
-                "utf-8", "replace"
-            )
-    return ""
+    return _REPORTS.get(store, run.agent_id) or ""
 
 
 def is_awaited(store: Store, run: AgentRun) -> bool:
@@ -323,10 +321,6 @@ def all_runs(store: Store) -> list[AgentRun]:
 
 def _name(run: AgentRun) -> str:
     return run.agent_id or _call(run.tool_use_id)
-
-
-def _report_name(agent_id: str) -> str:
-    return f"{agent_id}.report"
 
 
 def _call(tool_use_id: str) -> str:
