@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 from bridge.errors import StateRefused
 from bridge.protocol import plain_json
 from bridge.protocol.record import json_lines
-from bridge.store import rotating_log
+from bridge.store.journal import append_line, read_logs
 
 if TYPE_CHECKING:
     from typing import Any
@@ -93,13 +93,13 @@ def note_tokens(state: State, run: str, call: str, tokens: int) -> None:
     """Note what an agent of a run took; of a call told twice the larger counts."""
     with state[RUNS].folder(run, make=False) as folder:
         line = f"{call} {tokens}\n".encode()
-        rotating_log.append(folder, _TOKENS, line, max_bytes=_MANY, older=_TOKENS)
+        append_line(folder, _TOKENS, line, max_bytes=_MANY, older=_TOKENS)
 
 
 def tokens_of(state: State, run: str) -> int:
     """How many tokens the agents of a run took, as far as somebody told."""
     with state[RUNS].folder(run, make=False) as folder:
-        lines = rotating_log.read(folder, _TOKENS).decode(errors="replace")
+        lines = read_logs(folder, _TOKENS).decode(errors="replace")
     told: dict[str, int] = {}
     for line in lines.splitlines():
         call, _, number = line.partition(" ")
@@ -136,16 +136,16 @@ def append_log(state: State, request_id: str, event: bytes) -> None:
     """Add one event, encoded, to the log of a request."""
     older, name = (f"{request_id}{suffix}" for suffix in LOG_SUFFIXES)
     line = event + b"\n"
-    rotating_log.append(state[RUNS], name, line, max_bytes=MAX_LOG_BYTES, older=older)
+    append_line(state[RUNS], name, line, max_bytes=MAX_LOG_BYTES, older=older)
 
 
 def last_of_log(state: State, request_id: str, count: int) -> list[dict[str, Any]]:
     """The last events of a log, oldest first; a broken line is skipped."""
-    log = rotating_log.read(state[RUNS], f"{request_id}{LOG_SUFFIXES[-1]}")
+    log = read_logs(state[RUNS], f"{request_id}{LOG_SUFFIXES[-1]}")
     return json_lines(b"\n".join(log.splitlines()[-count:]))
 
 
 def read_log(state: State, request_id: str) -> list[dict[str, Any]]:
     """The events of a log, oldest first; a broken line is skipped."""
     names = [f"{request_id}{suffix}" for suffix in LOG_SUFFIXES]
-    return json_lines(rotating_log.read(state[RUNS], *names))
+    return json_lines(read_logs(state[RUNS], *names))

@@ -1,31 +1,124 @@
-"""Read records that anybody may have written.
+"""Read records that anybody may have written; seal those that only hostbridge writes.
 
 What to do about one that cannot be read is for `state`: it may be put aside, in
 `quarantine/`, byte for byte, with the reason beside it.
+
+Every response carries an HMAC under a key of the state directory, over all of its file
+but the seal itself. A response file written by a host model or another program is not
+an agent's answer; it is put aside, never returned. The key guards against mistakes and
+fabrication, not against a program of this user that reads it.
 """
 
 import os
 import re
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from typing import NamedTuple
+from pathlib import Path
+from typing import Any, NamedTuple
 
-from bridge.errors import NewerSchema
+from bridge.errors import NewerSchema, StateRefused
 from bridge.protocol import plain_json
 from bridge.protocol.digest import sha256_of
 from bridge.protocol.ids import is_id
-from bridge.protocol.record import R, Unparsable, from_value, newer_named, parse
+from bridge.protocol.record import (
+    R,
+    Unparsable,
+    as_json,
+    from_value,
+    newer_named,
+    parse,
+)
 from bridge.protocol.request import Request
 from bridge.protocol.response import Response
 from bridge.protocol.status import Status
-from bridge.store.directory import Folder, NotAPlainFile
+from bridge.store.directory import Folder, Forbidden, NotAPlainFile
 from bridge.store.journal import note
-from bridge.store.seal import is_genuine
+
+KEY_NAME = "key"
+_SEAL = b',"seal":"'
+_KEY_BYTES = 32
 
 # Another program may still be writing a file that is younger than this.
 SETTLE_MS = 2_000
 
 _PLAIN_NAME = re.compile(r"[A-Za-z0-9_.-]{1,160}\Z")
+
+
+def load_key(state: Folder) -> bytes:
+    """The key of this state directory, made at the first use.
+
+    Raises:
+        NotAPlainFile: something else has its name.
+        StateRefused: this user may not read it. That says nothing about any response.
+    """
+    key = _read(state)
+    while key is None:
+        with suppress(FileExistsError):
+            state.create(KEY_NAME, os.urandom(_KEY_BYTES))
+        key = _read(state)
+    if len(key) != _KEY_BYTES:
+        raise NotAPlainFile(f"{state.path}/{KEY_NAME}", "not a key of ours")
+    return key
+
+
+def _read(state: Folder) -> bytes | None:
+    try:
+        return state.read(KEY_NAME)
+    except Forbidden as exc:
+        cure = "make it your own and readable again"
+        raise StateRefused(Path(exc.path), exc.problem, cure) from None
+
+
+def sealed_json(response: Response, key: bytes) -> bytes:
+    """The bytes of the file of a response, with its seal.
+
+    Raises:
+        ValueError: a string or number in it cannot be written as JSON.
+    """
+    value = response.to_data()
+    try:
+        value["seal"] = _mac(value, key)
+    except plain_json.JSONEncodeError as exc:
+        raise ValueError(f"cannot be written as JSON: {exc}") from None
+    return as_json(value)
+
+
+def is_genuine(value: dict[str, Any], key: bytes) -> bool:
+    """Whether the seal in the decoded file `value` is right."""
+    import hmac
+
+    seal = value.get("seal")
+    return isinstance(seal, str) and hmac.compare_digest(
+        seal.encode("utf-8", "replace"), _mac(value, key).encode()
+    )
+
+
+def with_seal(data: bytes, key: bytes, kind: str) -> bytes:
+    """The JSON text of an object, with a seal for this kind of file as its end."""
+    body = data.rstrip().removesuffix(b"}").rstrip()
+    return body + _SEAL + _mac_of(body, key, kind) + b'"}\n'
+
+
+def has_seal(data: bytes, key: bytes, kind: str) -> bool:
+    """Whether a file is as `with_seal` made it."""
+    import hmac
+
+    body, _, seal = data.rpartition(_SEAL)
+    return hmac.compare_digest(seal, _mac_of(body, key, kind) + b'"}\n')
+
+
+def _mac_of(body: bytes, key: bytes, kind: str) -> bytes:
+    import hmac
+
+    return hmac.digest(key, kind.encode() + b"\n" + body, "sha256").hex().encode()
+
+
+def _mac(value: dict[str, Any], key: bytes) -> str:
+    import hmac  # late: it loads OpenSSL
+
+    unsealed = {name: part for name, part in value.items() if name != "seal"}
+    body = plain_json.dumps(unsealed, sort_keys=True)
+    return hmac.digest(key, body, "sha256").hex()
 
 
 def read_request(

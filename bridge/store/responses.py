@@ -15,7 +15,7 @@ from bridge.protocol.request import Request
 from bridge.protocol.response import Response
 from bridge.protocol.status import move
 from bridge.store.lock import LockBusy
-from bridge.store.seal import sealed_json
+from bridge.store.records import sealed_json
 from bridge.store.state import USED, State, file_of
 
 

@@ -27,8 +27,13 @@ from bridge.store.directory import Folder, NotAPlainFile
 from bridge.store.journal import note
 from bridge.store.location import Place, open_state
 from bridge.store.lock import TURN_S, LockBusy, locked
-from bridge.store.records import is_young, put_aside, read_request, read_response
-from bridge.store.seal import load_key
+from bridge.store.records import (
+    is_young,
+    load_key,
+    put_aside,
+    read_request,
+    read_response,
+)
 
 # So many files of each folder are read only once in one operation.
 _KEPT_FILES = 16

@@ -29,7 +29,7 @@ from bridge.protocol import plain_json
 from bridge.protocol.record import refuse_newer, refuse_unknown
 from bridge.store.directory import Folder, NotAPlainFile
 from bridge.store.lock import lock_in
-from bridge.store.seal import has_seal, with_seal
+from bridge.store.records import has_seal, with_seal
 
 if TYPE_CHECKING:
     from bridge.policy.step_record import StepRecord

@@ -22,7 +22,7 @@ from bridge.errors import InvalidRequest, NewerSchema
 from bridge.protocol.status import Status
 from bridge.store.directory import NotAPlainFile
 from bridge.store.lock import locked
-from bridge.store.seal import is_genuine, load_key, sealed_json
+from bridge.store.records import is_genuine, load_key, sealed_json
 from bridge.store.state import State
 from bridge.store.store import Store
 
