@@ -68,9 +68,9 @@ class CountingStore(Store):
     opened = 0
 
     @contextmanager
-    def _opened(self, *, make: bool) -> Iterator[State]:
+    def open(self, *, make: bool = True) -> Iterator[State]:
         self.opened += 1
-        with super()._opened(make=make) as state:
+        with super().open(make=make) as state:
             yield state
 
 

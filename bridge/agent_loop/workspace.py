@@ -19,7 +19,7 @@ from typing import Any
 from bridge.change.secrets import is_secret
 from bridge.policy.globs import finds
 from bridge.policy.made_folders import MADE
-from bridge.store.nofollow import open_beneath
+from bridge.store.plain_file import open_beneath
 
 MAX_FILE_BYTES = 8 * 1024 * 1024
 MAX_LISTED = 20_000

@@ -26,10 +26,15 @@ from bridge.errors import BridgeError, NewerSchema, StateRefused
 from bridge.protocol.names import MODEL_FILE
 from bridge.protocol.record import refuse_unknown
 from bridge.store.directory import Folder, NotAPlainFile
-from bridge.store.host_process import UNSEEN_PID, environment_of
+from bridge.store.host_process import (
+    UNSEEN_PID,
+    behind,
+    environment_of,
+    has_terminal_from_below,
+    is_left_behind,
+)
 from bridge.store.location import Place, open_state
 from bridge.store.lock import locked
-from bridge.store.process_lineage import behind, has_terminal_from_below, is_left_behind
 
 FILE = "trust.json"
 VERSION = 1

@@ -15,10 +15,10 @@ from bridge.protocol.response import Response
 from bridge.protocol.status import Status
 from bridge.protocol.usage import Usage
 from bridge.store import subagent_runs
+from bridge.store.charges import final_usage
 from bridge.store.store import Store
 from bridge.store.subagent_runs import AgentRun
 from bridge.store.tool_calls import seen_calls
-from bridge.store.usages import final_usage
 
 if TYPE_CHECKING:
     from bridge.host.budgets import HeldBack

@@ -8,8 +8,8 @@ from bridge.host.waits import NOBODY, Around, Waits, why_waits
 from bridge.protocol.request import Request
 from bridge.protocol.status import Stage
 from bridge.protocol.wording import one_line
-from bridge.store import run_logs, tool_calls
-from bridge.store.lease import is_abandoned
+from bridge.store import live_runs, tool_calls
+from bridge.store.claim import is_abandoned
 
 if TYPE_CHECKING:
     from bridge.host.budgets import HeldBack
@@ -98,7 +98,7 @@ def live_request(
 def _stands(store: Store, state: State, request: Request, claim: Claim) -> _Stands:
     """How far the one that holds a request is, as far as it is written down."""
     if claim.route != "host":
-        return _turn(run_logs.last(state, request.request_id, _LAST_EVENTS))
+        return _turn(live_runs.last_of_log(state, request.request_id, _LAST_EVENTS))
     if not claim.agent_id:
         return _Stands()
     seen = tool_calls.seen_calls(store, claim.agent_id)

@@ -16,9 +16,9 @@ from bridge.protocol.ids import RequestId, check_id
 from bridge.protocol.request import Request
 from bridge.protocol.response import Response
 from bridge.store import Found
+from bridge.store.claim import is_abandoned
 from bridge.store.clock import Clock
 from bridge.store.config_file import settings_at
-from bridge.store.lease import is_abandoned
 from bridge.store.location import locate
 from bridge.store.store import Store
 

@@ -23,17 +23,17 @@ from bridge.protocol.request import Request
 from bridge.protocol.status import FINAL
 from bridge.protocol.wording import one_line
 from bridge.store import cleaning, journal, queries, sessions, switch
+from bridge.store.charges import EVENT as USAGE
+from bridge.store.charges import final_usage
 from bridge.store.cleaning import Cleaned
 from bridge.store.clock import uptime
 from bridge.store.directory import Folder
 from bridge.store.host_process import liveness
+from bridge.store.queries import MAX_ASKED, Ranks, in_order
 from bridge.store.sessions import Session
 from bridge.store.state import State
 from bridge.store.store import Store
 from bridge.store.switch import Off
-from bridge.store.usages import EVENT as USAGE
-from bridge.store.usages import final_usage
-from bridge.store.waiting_order import MAX_ASKED, Ranks, in_order
 
 if TYPE_CHECKING:
     from bridge.host.budgets import Use
@@ -159,7 +159,7 @@ def overview(store: Store, settings: Settings) -> Overview:
         claimed = [r for r in queries.all_claimed(state) if not is_over(r.request_id)]
         names = [name for name in state["requests"].names() if not is_over(name)]
         first = islice(in_order(names, Ranks(state, most=MAX_ASKED)), SHOWN_WAITING)
-        waiting = [request for name in first if (request := state.waiting(name))]
+        waiting = [request for name in first if (request := state.find_waiting(name))]
         around = Around(
             live, on, claimed, uptime(state.clock), state.now_ms(), off.is_everything
         )

@@ -15,10 +15,10 @@ from bridge.protocol.question import Question
 from bridge.protocol.request import Request
 from bridge.protocol.response import Response
 from bridge.protocol.value import Value
-from bridge.store.callers import Callers
 from bridge.store.idle_agents import IdleAgent
 from bridge.store.sessions import Session
 from bridge.store.subagent_runs import AgentRun
+from bridge.store.tool_calls import Callers
 from bridge.tasks.task_record import TaskRecord
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"

@@ -15,7 +15,7 @@ from bridge.protocol.request import Request
 from bridge.protocol.response import answered
 from bridge.protocol.type_checks import check
 from bridge.store import Found
-from bridge.store.lease import is_abandoned
+from bridge.store.claim import is_abandoned
 from bridge.store.store import Store
 
 

@@ -19,7 +19,7 @@ from bridge.freshness.reads import Difference, differences
 from bridge.protocol.ids import check_id
 from bridge.protocol.request import Node
 from bridge.routes import OWN, RouteName
-from bridge.store.nofollow import open_beneath
+from bridge.store.plain_file import open_beneath
 from bridge.store.store import Store
 
 if TYPE_CHECKING:

@@ -21,7 +21,7 @@ from bridge.protocol.request import Request
 from bridge.protocol.response import Response
 from bridge.protocol.status import Stage, Status, ignore
 from bridge.store import Found, wakeups
-from bridge.store.lifecycle import expired
+from bridge.store.claim import expired
 from bridge.store.sessions import last_beat_s, live_sessions
 from bridge.store.store import Store
 from bridge.store.wakeups import sweep

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 
 from bridge.change.gitfile import is_repository
-from bridge.store.nofollow import open_beneath
+from bridge.store.plain_file import open_beneath
 
 MAX_DEPTH = 64
 OTHER = "another repository"

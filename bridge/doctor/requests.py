@@ -22,11 +22,10 @@ from bridge.protocol.question import asks_words
 from bridge.protocol.request import Request, Uptime
 from bridge.store.clock import uptime
 from bridge.store.host_process import Liveness, liveness
-from bridge.store.queries import why_unreadable
+from bridge.store.queries import waiting_in_order, why_unreadable
 from bridge.store.sessions import Session
 from bridge.store.state import State
 from bridge.store.switch import Off, switched_off
-from bridge.store.waiting_order import waiting_in_order
 
 # A session that is woken answers within a second or two; the model takes an offer
 # within a turn.
@@ -59,7 +58,7 @@ def stuck(subject: Subject) -> Iterator[Finding]:
     with store.state() as state:
         # After a kill, requests may lie here that are answered already.
         looked = [
-            state.waiting(name)
+            state.find_waiting(name)
             for name in islice(waiting_in_order(state), _MAX_READ)
             if not state["responses"].has(f"{name}.json")
         ]

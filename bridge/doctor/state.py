@@ -14,7 +14,8 @@ from bridge.doctor.subject import Subject
 from bridge.errors import BridgeError
 from bridge.store.directory import Folder
 from bridge.store.location import check
-from bridge.store.quarantine import all_put_aside
+from bridge.store.plain_file import open_plain
+from bridge.store.records import all_put_aside
 from bridge.store.store import Store
 
 _MIB = 1024 * 1024
@@ -147,12 +148,12 @@ def hook_errors(subject: Subject) -> Iterator[Finding]:
     """What went wrong inside our hooks, and was kept from the session."""
     path = subject.settings.home / "hook-errors.log"
     try:
-        fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+        file = open_plain(path, links=False)
     except FileNotFoundError:
         yield ok("none were logged")
         return
-    with open(fd, "rb") as file:
-        file.seek(max(0, os.fstat(fd).st_size - _LOG_TAIL))
+    with file:
+        file.seek(max(0, os.fstat(file.fileno()).st_size - _LOG_TAIL))
         text = file.read().decode("utf-8", "replace")
     starts = [match.start() for match in _ENTRY.finditer(text)]
     if not starts:

@@ -16,7 +16,7 @@ from bridge.protocol.request import Request
 from bridge.protocol.trace_context import handed_on
 from bridge.protocol.wording import fenced
 from bridge.store.clock import uptime
-from bridge.store.work_folder import check_folder
+from bridge.store.location import check_folder
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -19,7 +19,7 @@ from bridge.protocol.response import Failure
 from bridge.protocol.status import Stage, Status
 from bridge.store.directory import NotAPlainFile
 from bridge.store.live_runs import RUNS
-from bridge.store.seal import has_seal, with_seal
+from bridge.store.records import has_seal, with_seal
 from bridge.store.state import file_of
 from bridge.store.submit import is_submitted, submit
 

@@ -15,7 +15,7 @@ from bridge.errors import InvalidRequest
 from bridge.protocol.record import refuse_newer, refuse_unknown
 from bridge.store.directory import NotAPlainFile
 from bridge.store.live_runs import RUNS
-from bridge.store.seal import has_seal, with_seal
+from bridge.store.records import has_seal, with_seal
 
 if TYPE_CHECKING:
     from bridge.store.directory import Folder

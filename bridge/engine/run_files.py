@@ -20,7 +20,7 @@ from bridge.protocol.ids import is_id
 from bridge.protocol.record import refuse_newer, refuse_unknown
 from bridge.store.directory import NotAPlainFile
 from bridge.store.live_runs import FILE, RUNS
-from bridge.store.seal import has_seal, with_seal
+from bridge.store.records import has_seal, with_seal
 
 if TYPE_CHECKING:
     from bridge.engine.run import Details, Linked, Run

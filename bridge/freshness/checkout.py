@@ -31,7 +31,7 @@ from bridge.freshness.lock_file import digest_of_names
 from bridge.freshness.looks import is_found
 from bridge.freshness.repository import folders_of
 from bridge.policy.made_folders import MADE, is_left_out
-from bridge.store.nofollow import open_beneath
+from bridge.store.plain_file import open_beneath
 
 if TYPE_CHECKING:
     from bridge.change.collect import KnownFiles

@@ -27,7 +27,7 @@ from bridge.protocol.request import Request
 from bridge.protocol.response import Response, Route
 from bridge.store.directory import NotAPlainFile
 from bridge.store.queries import look
-from bridge.store.seal import has_seal, with_seal
+from bridge.store.records import has_seal, with_seal
 from bridge.store.state import State
 
 if TYPE_CHECKING:

@@ -16,9 +16,9 @@ from bridge.freshness.kept_reads import FOLDER, file_of_question
 from bridge.freshness.lock_file import MAX_BYTES
 from bridge.protocol import plain_json
 from bridge.protocol.record import json_object
-from bridge.store.dedup_keys import known_request
 from bridge.store.directory import NotAPlainFile
 from bridge.store.plain_file import open_plain
+from bridge.store.submit import known_request
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -36,11 +36,11 @@ from bridge.protocol.request import Request
 from bridge.protocol.status import ignore
 from bridge.routes import RouteName
 from bridge.store import subagent_runs
-from bridge.store.handovers import forget_handovers, untold
+from bridge.store.location import working_in
 from bridge.store.step_states import left_at
 from bridge.store.store import Store
+from bridge.store.tool_calls import forget_handovers, untold
 from bridge.store.variables import Holder, set_variables
-from bridge.store.work_folder import working_in
 
 if TYPE_CHECKING:
     from bridge.agents.definition import Definition

@@ -27,9 +27,8 @@ from bridge.host.runs import noted_in
 from bridge.host.transcript import MAX_LINE, record_in
 from bridge.protocol.record import json_object
 from bridge.protocol.usage import Usage, count_in
-from bridge.store.charges import note_tokens
+from bridge.store.charges import note_tokens, note_usage
 from bridge.store.plain_file import open_plain
-from bridge.store.usages import note_usage
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -79,7 +79,7 @@ def _answer(state: str, request: str, left_s: float, meta: str) -> Json | None:
         response = load(f"{state}/responses/{request}.json")
         if response is not None and response != forged:
             # Late: it is of no use while there is nothing to check.
-            from bridge.store.seal import is_own_answer
+            from bridge.store.records import is_own_answer
 
             if is_own_answer(response, state, request):
                 return response

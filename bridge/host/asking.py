@@ -86,7 +86,7 @@ def hold(hook: HookContext, request: Request) -> str | None:
 def _taken(hook: HookContext, request_id: str) -> Request | None:
     """The request with the reply that has come; None if nobody holds it any more."""
     with hook.store.state() as state, state.hold():
-        held = state.claimed(request_id)
+        held = state.find_claimed(request_id)
         return held and questions.take_reply(state, held)
 
 

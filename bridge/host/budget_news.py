@@ -10,10 +10,10 @@ from bridge.protocol.wording import one_line
 from bridge.store import sessions
 from bridge.store.charges import note_spent
 from bridge.store.clock import uptime
-from bridge.store.fan_out import forget, held_requests, sign_of
 from bridge.store.sessions import Session
 from bridge.store.spending import Spending
 from bridge.store.state import State
+from bridge.store.submit import forget_held, held_requests, sign_of
 
 
 def with_news(hook: HookContext, output: HookOutput) -> HookOutput:
@@ -53,7 +53,7 @@ def _held(state: State) -> str:
     waiting = held_requests(state)
     if not waiting:
         # They have ended, or somebody took them back.
-        forget(state)
+        forget_held(state)
         return ""
     who = one_line(waiting[0].requester or "a program", 40)
     others = " and others" if len({r.requester for r in waiting}) > 1 else ""

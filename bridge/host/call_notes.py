@@ -62,11 +62,12 @@ def has_turns(agents: str, run: Json, agent_id: str, call_id: str = "") -> bool:
         return True
     refused: int = run.get("refused", 0)
     try:
-        fd = os.open(f"{agents}{agent_id}.calls", os.O_RDONLY | os.O_NOFOLLOW)
+        path = f"{agents}{agent_id}.calls"
+        fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
     except OSError:
         return refused < limit
     with open(fd, "rb") as file:
-        calls = re.findall(_BEGUN, file.read(_MAX_NOTES), re.M)
+        calls = re.findall(_BEGUN, file.read(_MAX_NOTES) or b"", re.M)
     # From the end: an id may come again in another message.
     after = calls[::-1].index(own) + 1 if (own := call_id.encode()) in calls else 0
     return len(calls) - after + refused < limit

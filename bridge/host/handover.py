@@ -30,8 +30,8 @@ from bridge.protocol.ids import RequestId
 from bridge.protocol.request import Request
 from bridge.store import Found, sessions
 from bridge.store.clock import uptime
-from bridge.store.handovers import BESIDE, callers, find_handover, note_handover
 from bridge.store.subagent_runs import AgentRun
+from bridge.store.tool_calls import BESIDE, callers, find_handover, note_handover
 
 if TYPE_CHECKING:
     from bridge.agents.definition import Definition

@@ -24,7 +24,9 @@ from bridge.policy.rule_decision import Spawn
 from bridge.protocol.ids import RequestId
 from bridge.protocol.request import Request
 from bridge.routes import OWN
-from bridge.store.handovers import (
+from bridge.store.location import Place
+from bridge.store.store import Store
+from bridge.store.tool_calls import (
     BESIDE,
     HEADLESS,
     find_handover,
@@ -32,8 +34,6 @@ from bridge.store.handovers import (
     note_handover,
     untold,
 )
-from bridge.store.location import Place
-from bridge.store.store import Store
 
 if TYPE_CHECKING:
     from bridge.agents.definition import Definition

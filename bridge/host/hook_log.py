@@ -13,9 +13,9 @@ from bridge.host.context import HookContext
 from bridge.host.events import DECIDED_ONCE
 from bridge.host.output import HookOutput
 from bridge.store.directory import Folder
+from bridge.store.journal import append_line
 from bridge.store.location import Place, open_state
 from bridge.store.lock import LockBusy
-from bridge.store.rotating_log import append
 
 MAX_BYTES = 1024 * 1024
 ERRORS = "hook-errors.log"
@@ -83,4 +83,4 @@ def log_answer(hook: HookContext, output: HookOutput) -> None:
 
 def _append(folder: Folder, name: str, text: str) -> None:
     entry = f"{time.strftime('%Y-%m-%dT%H:%M:%S')} {text}".encode("utf-8", "replace")
-    append(folder, name, entry, max_bytes=MAX_BYTES, older=f"{name}.1")
+    append_line(folder, name, entry, max_bytes=MAX_BYTES, older=f"{name}.1")

@@ -99,7 +99,7 @@ HOOKS = (
     Hook("UserPromptSubmit", "turn"),
     Hook("Stop", "turn"),
     *_by_class("PreToolUse", "tool-start", OWN, QUESTION, MESSAGE),
-    # Who calls our MCP server is written down (bridge/store/callers.py).
+    # Who calls our MCP server is written down (bridge/store/tool_calls.py).
     Hook("PreToolUse", "always", matcher=OWN),
     Hook("PreToolUse", "agent-call", matcher=f"Agent|{HANDBACK}", tools="agent"),
     # In the main thread it may ask one of our agents again.

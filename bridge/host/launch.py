@@ -40,9 +40,9 @@ from bridge.protocol.status import Status
 from bridge.protocol.wording import one_line
 from bridge.store import idle_agents, sessions, subagent_runs
 from bridge.store.charges import note_no_launch
+from bridge.store.location import check_folder
 from bridge.store.store import Store
 from bridge.store.subagent_runs import AgentRun
-from bridge.store.work_folder import check_folder
 
 if TYPE_CHECKING:
     from bridge.agents.definition import Definition

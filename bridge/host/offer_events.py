@@ -7,7 +7,7 @@ from bridge.host.offers import offer
 from bridge.host.output import SILENT, HookOutput, wake, with_context
 from bridge.policy.tool_classes import MESSAGE, QUESTION
 from bridge.store import sessions, wakeups
-from bridge.store.handovers import untold
+from bridge.store.tool_calls import untold
 from bridge.store.wakeups import sweep
 
 

@@ -23,9 +23,9 @@ from bridge.protocol.request import Request
 from bridge.protocol.response import Response, failed
 from bridge.store import Verdict, sessions, subagent_runs, switch, wakeups
 from bridge.store.clock import uptime
-from bridge.store.handovers import callers
 from bridge.store.live_runs import some_live
 from bridge.store.sessions import Session
+from bridge.store.tool_calls import callers
 
 # An offer just made needs the model's next move, not a second offer.
 REPEAT_AFTER_MS = 10_000

@@ -31,6 +31,7 @@ from bridge.protocol import plain_json
 from bridge.protocol.claim import HostProcess
 from bridge.store.host_process import Liveness, identify, liveness
 from bridge.store.location import Place
+from bridge.store.plain_file import read_start
 from bridge.store.store import Store
 
 if TYPE_CHECKING:
@@ -172,15 +173,10 @@ class Pins:
         """The process of a pin, read once; None for anything but a pin."""
         if name in self._hosts:
             return self._hosts[name]
-        flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
-        with suppress(OSError, ValueError):
-            fd = os.open(f"{self._folder}/{name}/host", flags)
-            try:
-                data = plain_json.loads(os.read(fd, _MAX_BYTES))
-                self._hosts[name] = HostProcess.model_validate(data)
-                return self._hosts[name]
-            finally:
-                os.close(fd)
+        with suppress(ValueError):
+            data = read_start(f"{self._folder}/{name}/host", _MAX_BYTES)
+            self._hosts[name] = HostProcess.model_validate(plain_json.loads(data))
+            return self._hosts[name]
         return None
 
     def _kinds(self, name: str) -> list[str]:

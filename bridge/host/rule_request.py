@@ -62,7 +62,7 @@ class Delegator(NamedTuple):
     """Who gives work to an agent: by a call that a rule gives away, or by a step.
 
     Attributes:
-        holder: whose record has what was given away (`store.handovers`): the session,
+        holder: whose record has what was given away (`store.tool_calls`): the session,
             or the request of an agent on a route of ours.
         agent_id: the subagent; empty for the main thread.
         depth: how many agents stand above what it asks.

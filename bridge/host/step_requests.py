@@ -18,7 +18,7 @@ from bridge.host.rule_request import Delegator, NotPossible
 from bridge.policy.rule_decision import Spawn
 from bridge.policy.step_change import Said
 from bridge.protocol.digest import sha256_of
-from bridge.store.handovers import find_handover
+from bridge.store.tool_calls import find_handover
 
 if TYPE_CHECKING:
     from bridge.agents.definition import Definition

@@ -16,10 +16,10 @@ from bridge.host.user_rules import rules_of
 from bridge.policy.tool_classes import MESSAGE, QUESTION, is_own
 from bridge.policy.tool_lists import is_unasked, reads_unasked
 from bridge.protocol.wording import one_line
-from bridge.store.callers import Agent, SessionAgent, note_caller
 from bridge.store.linked_worktree import find_linked, worktrees_of
 from bridge.store.live_runs import some_live
 from bridge.store.subagent_runs import AgentRun
+from bridge.store.tool_calls import Agent, SessionAgent, note_caller
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

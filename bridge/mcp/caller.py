@@ -18,10 +18,10 @@ from bridge.errors import BridgeError, InvalidRequest
 from bridge.host.calling_agent import RequestOrigin, asking_process, find_caller
 from bridge.host.handover import can_start
 from bridge.protocol.wording import one_line
-from bridge.store.callers import SessionAgent, caller_of
 from bridge.store.host_process import ancestors_of, name_of
 from bridge.store.sessions import Session, open_session
 from bridge.store.subagent_runs import AgentRun, find_agent
+from bridge.store.tool_calls import SessionAgent, caller_of
 from bridge.store.variables import Holder, values_of, variables_of
 
 TOOL_USE_ID = "claudecode/toolUseId"

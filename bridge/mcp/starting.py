@@ -27,8 +27,8 @@ from bridge.protocol.ids import RequestId
 from bridge.protocol.request import Request
 from bridge.protocol.status import Stage
 from bridge.store import Found
-from bridge.store.handovers import callers
 from bridge.store.store import Store
+from bridge.store.tool_calls import callers
 from bridge.worker.executors import open_worker
 
 Mode = Literal["terminal", "headless", "self"]

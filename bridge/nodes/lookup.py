@@ -8,7 +8,7 @@ from bridge.errors import InvalidRequest
 from bridge.hints import close
 from bridge.nodes.outline import LANGUAGES, outline
 from bridge.protocol.request import Node
-from bridge.store.nofollow import open_beneath
+from bridge.store.plain_file import open_beneath
 
 MAX_FILE_BYTES = 2 * 1024 * 1024
 _MAX_NAMED = 8

@@ -145,7 +145,7 @@ class Request(Record):
     the limit on concurrent agents that its asker exceeded: it waits for a person's yes.
     `asker` is the session that it was made below, whatever `requester` says. `workflow`
     is the key of the agent's workflow that the asker wants. `folder` is where the agent
-    works instead of the project: a worktree of it (`bridge.store.work_folder`).
+    works instead of the project: a worktree of it (`bridge.store.location`).
     `traceparent` is the asker's place in a trace (`bridge.protocol.trace_context`).
     `failures` are the tries before; it is not claimed again until `not_before`.
     `wait_quota`: wait when the plan's usage limit is reached, instead of failing.

@@ -80,10 +80,10 @@ class Response(Record):
     """The end of a request: written once, never changed.
 
     `completedAt` and `duration` (since `createdAt`) are in milliseconds. `seal` proves
-    that hostbridge wrote the answer; see `store.seal`. `requestDigest` identifies the
-    request, as its id could be used again. `run` is set if our own loop answered.
+    that hostbridge wrote the answer; see `store.records`. `requestDigest` identifies
+    the request, as its id could be used again. `run` is set if our own loop answered.
     `usage` is what the agent and those below it took, where the route tells; on the
-    host's, what it took after its answer is in the journal (`store.usages`). `model`
+    host's, what it took after its answer is in the journal (`store.charges`). `model`
     wrote the answer, if that is known; otherwise it is the one asked for. With
     `ownForm` the caller or the definition gave the schema, so all of `parsedOutput` is
     the agent's own claim, even a key named `verified`. `taskId` is the asker's.

@@ -1,32 +1,46 @@
-"""Charge a session for what its agents took, by their calls (see `store.spending`)."""
+"""Charge a session for what its agents took, by their calls (see `store.spending`).
 
-from collections.abc import Callable
+What an answer took in the end is a line of the journal, since a response is sealed:
+
+    {"event": "usage", "requestId": "...", "usage": {...}, "model": "..."}
+
+It is there if an agent's end told more than its answer. The last line of a request
+holds all of it, not only what was added.
+"""
+
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
+from typing import Any
 
 from bridge.errors import StateUnavailable
 from bridge.protocol.claim import HostProcess
+from bridge.protocol.ids import RequestId
+from bridge.protocol.response import Response
+from bridge.protocol.usage import Usage
 from bridge.store import live_runs
 from bridge.store.clock import uptime
 from bridge.store.sessions import change_spending
 from bridge.store.spending import Spending
 from bridge.store.store import Store
 
+EVENT = "usage"
+
 
 def note_start(store: Store, host: HostProcess, call: str, *, left_ms: int) -> None:
     """One more agent, which no call of ours has announced."""
     now = uptime(store.clock)
     until = now.ms + max(0, left_ms)
-    _change(store, host, lambda spent: spent.started(call, now, until=until))
+    change_spending(store, host, lambda spent: spent.started(call, now, until=until))
 
 
 def note_no_launch(store: Store, host: HostProcess, call: str) -> None:
     """No agent came of a call after all."""
-    _change(store, host, lambda spent: spent.without(call))
+    change_spending(store, host, lambda spent: spent.without(call))
 
 
 def note_spent(store: Store, host: HostProcess, now: Spending) -> None:
     """Write down what the session of a process has used."""
-    _change(store, host, lambda _: now)
+    change_spending(store, host, lambda _: now)
 
 
 def note_end(
@@ -38,7 +52,7 @@ def note_end(
     """
     now = uptime(store.clock)
     told = tokens or None
-    _change(
+    change_spending(
         store, host, lambda spent: spent.ended(call, now, again=again).told(call, told)
     )
 
@@ -57,7 +71,9 @@ def note_tokens(
     A rough number counts only if no other is known.
     """
     if tokens is not None:
-        _change(store, host, lambda spent: spent.told(call, tokens, is_rough=is_rough))
+        change_spending(
+            store, host, lambda spent: spent.told(call, tokens, is_rough=is_rough)
+        )
     note_in_run(store, request_id, call, tokens)
 
 
@@ -74,11 +90,26 @@ def settle(store: Store, call: str, tokens: int | None) -> None:
     if store.exists():
         now = uptime(store.clock)
         with suppress(StateUnavailable):
-            _change(store, None, lambda s: s.ended(call, now).told(call, tokens))
+            change_spending(
+                store, None, lambda s: s.ended(call, now).told(call, tokens)
+            )
 
 
-def _change(
-    store: Store, host: HostProcess | None, change: Callable[[Spending], Spending]
-) -> None:
-    with store.state() as state, state.hold_if_free():
-        change_spending(state["sessions"], host, change)
+def note_usage(store: Store, request_id: str, usage: Usage, model: str) -> None:
+    """Note what the agent of a request took, unless its response says the same."""
+    with suppress(OSError, StateUnavailable), store.state() as state:
+        response = state.response(RequestId(request_id))
+        if response is not None and response.usage != usage:
+            facts = {"usage": usage.to_data(), "model": model or None}
+            state.note(EVENT, request_id, **facts)
+
+
+def final_usage(
+    response: Response | None, history: Iterable[Mapping[str, Any]]
+) -> Usage | None:
+    """What an answer took, as far as anybody told; `history` is its lines."""
+    told = [line.get("usage") for line in history if line.get("event") == EVENT]
+    found = [each for each in told if Usage.fits(each)]
+    if found:
+        return Usage.model_validate(found[-1])
+    return response.usage if response else None

@@ -18,7 +18,7 @@ from typing import Self
 
 from bridge import own_files
 from bridge.errors import StateRefused
-from bridge.store.kept_files import KeptFiles
+from bridge.store.plain_file import FILE, FOLDER
 
 MAX_FILE_BYTES = 256 * 1024 * 1024
 
@@ -26,10 +26,53 @@ MAX_FILE_BYTES = 256 * 1024 * 1024
 _NO_ROOM = frozenset(
     {errno.EROFS, errno.EACCES, errno.EPERM, errno.ENOSPC, errno.EDQUOT}
 )
-_DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
-# O_NONBLOCK: opening a FIFO that somebody put there must not wait for its other end.
-_READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+# A longer file is not kept in memory.
+_MAX_KEPT_BYTES = 1 << 20
+
+
+class KeptFiles:
+    """Up to `limit` files of one folder that were read and are kept open, by name.
+
+    A file held open keeps its inode to itself: if the name still leads to it, with the
+    same size and times, its bytes are what was read.
+    """
+
+    def __init__(self) -> None:
+        self.limit = 0
+        self._kept: dict[str, tuple[int, os.stat_result, bytes]] = {}
+
+    def add(self, name: str, fd: int, facts: os.stat_result, data: bytes) -> None:
+        """Keep what was read from a descriptor, which stays the caller's."""
+        if len(self._kept) < self.limit and len(data) <= _MAX_KEPT_BYTES:
+            self._kept[name] = (os.dup(fd), facts, data)
+
+    def read_again(self, name: str, dir_fd: int) -> bytes | None:
+        """What was read before, if it is the same file still; else None."""
+        if name not in self._kept:
+            return None
+        fd, before, data = self._kept.pop(name)
+        if _is_same(name, dir_fd, before):
+            self._kept[name] = fd, before, data
+            return data
+        os.close(fd)
+        return None
+
+    def close(self) -> None:
+        """Let go of all."""
+        for fd, _, _ in self._kept.values():
+            os.close(fd)
+        self._kept.clear()
+
+
+def _is_same(name: str, dir_fd: int, before: os.stat_result) -> bool:
+    """Whether nothing has happened to a file."""
+    try:
+        now = os.stat(name, dir_fd=dir_fd, follow_symlinks=False)
+    except FileNotFoundError:
+        return False
+    facts = ("st_dev", "st_ino", "st_size", "st_mtime_ns", "st_ctime_ns")
+    return all(getattr(now, fact) == getattr(before, fact) for fact in facts)
 
 
 class NotAPlainFile(OSError):
@@ -169,7 +212,7 @@ class Folder:
         if kept is not None and len(kept) <= max_bytes:
             return kept
         try:
-            fd = os.open(name, _READ, dir_fd=self.fd)
+            fd = os.open(name, FILE, dir_fd=self.fd)
         except FileNotFoundError:
             return None
         except OSError as exc:
@@ -318,7 +361,7 @@ class Folder:
 
 def _open_directory(name: str, path: str, dir_fd: int | None) -> int:
     try:
-        return os.open(name, _DIRECTORY, dir_fd=dir_fd)
+        return os.open(name, FOLDER, dir_fd=dir_fd)
     except OSError as exc:
         # A link is ENOTDIR on Linux and ELOOP on macOS.
         if exc.errno in (errno.ENOTDIR, errno.ELOOP):

@@ -22,14 +22,12 @@ from bridge.protocol.plain_types import field
 from bridge.protocol.record import Count, Milliseconds, Record
 from bridge.protocol.request import Request, Uptime
 from bridge.protocol.wording import seconds
+from bridge.store.book import Book
+from bridge.store.claim import host_is_gone
 from bridge.store.clock import uptime
-from bridge.store.directory import Folder
-from bridge.store.lease import host_is_gone
 from bridge.store.queries import all_claimed
-from bridge.store.records import read_all, read_quietly
 from bridge.store.state import State, file_of
 
-FOLDER = "idle"
 # Of one session; the one that has waited longest goes first.
 MOST = 32
 
@@ -74,6 +72,9 @@ class IdleAgent(Record):
     def age_ms(self, now: Uptime) -> int:
         """How long ago it answered."""
         return max(0, now.ms - self.uptime.ms)
+
+
+_IDLE = Book.of("idle", IdleAgent)
 
 
 def like(request: Request, project: str) -> dict[str, Any]:
@@ -152,11 +153,10 @@ def why_spent(
 
 def note(state: State, idle: IdleAgent) -> None:
     """Write down an agent that has answered; of too many, forget the oldest."""
-    folder = state[FOLDER]
-    folder.replace(f"{idle.agent_id}.json", idle.to_json(), durable=False)
+    _IDLE.put(state, idle.agent_id, idle)
     mine = [each for each in all_idle(state) if each.host == idle.host]
     mine.sort(key=lambda each: each.uptime.ms, reverse=True)
-    _forget(folder, mine[MOST:])
+    _forget(state, mine[MOST:])
 
 
 def make(
@@ -188,12 +188,12 @@ def make(
 
 def all_idle(state: State) -> list[IdleAgent]:
     """Every agent that may be asked again."""
-    return read_all(state[FOLDER], IdleAgent)
+    return _IDLE.all(state)
 
 
 def find(state: State, agent_id: str) -> IdleAgent | None:
     """The agent of this id, if it may be asked again."""
-    return read_quietly(state[FOLDER], f"{agent_id}.json", IdleAgent)
+    return _IDLE.get(state, agent_id)
 
 
 def find_after(state: State, request_id: str) -> IdleAgent | None:
@@ -204,18 +204,18 @@ def find_after(state: State, request_id: str) -> IdleAgent | None:
 def forget(state: State, agent_id: str) -> None:
     """An agent is at work again, or has given no valid answer; empty for a new one."""
     if agent_id:
-        state[FOLDER].remove(f"{agent_id}.json")
+        _IDLE.forget(state, agent_id)
 
 
 def forget_of(state: State, session: str, host: HostProcess) -> None:
     """The session is over, or its process goes on under another id."""
     mine = (i for i in all_idle(state) if i.session == session and i.host == host)
-    _forget(state[FOLDER], mine)
+    _forget(state, mine)
 
 
 def forget_gone(state: State) -> None:
     """Forget the agents whose client is gone."""
-    _forget(state[FOLDER], (i for i in all_idle(state) if is_gone(state, i)))
+    _forget(state, (i for i in all_idle(state) if is_gone(state, i)))
 
 
 def is_gone(state: State, idle: IdleAgent) -> bool:
@@ -224,9 +224,9 @@ def is_gone(state: State, idle: IdleAgent) -> bool:
     return host_is_gone(state, idle.session, idle.host, sign_ms=sign_ms)
 
 
-def _forget(folder: Folder, agents: Iterable[IdleAgent]) -> None:
+def _forget(state: State, agents: Iterable[IdleAgent]) -> None:
     for idle in agents:
-        folder.remove(f"{idle.agent_id}.json")
+        _IDLE.forget(state, idle.agent_id)
 
 
 def reserved(state: State, agent_id: str, request_id: str = "") -> RequestId | None:
@@ -247,7 +247,7 @@ def reserve(state: State, idle: IdleAgent, request: Request) -> Request | None:
     """
     claim = request.claim
     with state.hold():
-        mine = state.claimed(request.request_id)
+        mine = state.find_claimed(request.request_id)
         is_mine = claim is not None and mine is not None and mine.claim == claim
         is_there = find(state, idle.agent_id) == idle
         if not (is_mine and is_there) or mine is None or claim is None:

@@ -12,24 +12,98 @@ A full log gets the time of that into its name, `events.<ms>-<random>.jsonl`: tw
 processes that find it full at once lose nothing. Of these the newest are kept, up to
 `KEPT_BYTES`. With four lines and some 650 bytes a request, that is room for more than
 50,000 requests: about 1,800 a day for a month. `events.1.jsonl` is of an earlier
-hostbridge, and the oldest.
+hostbridge, and the oldest. Other logs of ours are written in the same way.
 """
 
+import errno
+import fcntl
 import os
+import stat
 from collections.abc import Iterator
 from contextlib import suppress
 from itertools import islice
 from typing import Any
 
+from bridge import own_files
 from bridge.protocol import plain_json
 from bridge.protocol.record import json_object
-from bridge.store import rotating_log
 from bridge.store.directory import Folder
 
 NAME = "events.jsonl"
 MAX_BYTES = 4 * 1024 * 1024
 KEPT_BYTES = 32 * 1024 * 1024
 _HEAD, _TAIL = "events.", ".jsonl"
+
+_WRITE = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NONBLOCK
+_FLAGS = _WRITE | os.O_NOFOLLOW | os.O_CLOEXEC
+# Far more often than others can fill it, or put a link there, between two looks.
+_TRIES = 100
+
+
+def append_line(
+    folder: Folder, name: str, line: bytes, *, max_bytes: int, older: str
+) -> bool:
+    """Add one line in one write; a full log becomes `older`. Whether one did.
+
+    A log that is not a plain file with one name is moved aside first: a line appended
+    through a hard link would end up in somebody else's file. Of several processes that
+    find it full at once one moves it, and none loses its line.
+    """
+    was_full = False
+    for _ in range(_TRIES):
+        try:
+            file = own_files.open_file(name, _FLAGS, dir_fd=folder.fd)
+        except OSError as exc:
+            if exc.errno not in (errno.ELOOP, errno.EISDIR, errno.ENXIO):
+                raise
+            _move_aside(folder, name)
+            continue
+        with file:
+            fd = file.fileno()
+            facts = os.fstat(fd)
+            if not facts.st_nlink:
+                # Moved and removed meanwhile.
+                continue
+            if not stat.S_ISREG(facts.st_mode) or facts.st_nlink > 1:
+                _move_aside(folder, name)
+            elif facts.st_size <= max_bytes or was_full or not _is_mine(fd):
+                # If others have filled the next log meanwhile, one more line fits in:
+                # it would be moved over the one that has just become `older`.
+                os.write(fd, line)
+                return was_full
+            elif _is_still(folder, name, facts):
+                folder.move(name, folder, older)
+                was_full = True
+    return False
+
+
+def _move_aside(folder: Folder, name: str) -> None:
+    with suppress(FileNotFoundError):
+        folder.move(name, folder, f"{name}.aside-{os.urandom(4).hex()}")
+
+
+def _is_mine(fd: int) -> bool:
+    """Whether it is for us to move a full log; if not, one more line fits in."""
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
+
+
+def _is_still(folder: Folder, name: str, facts: os.stat_result) -> bool:
+    """Whether the log that was found full still has the name."""
+    found = folder.facts(name)
+    return found is not None and os.path.samestat(found, facts)
+
+
+def read_logs(folder: Folder, *names: str) -> bytes:
+    """What is in these logs; nothing of one that cannot be read."""
+    parts = []
+    for name in names:
+        with suppress(OSError):
+            parts.append(folder.read(name) or b"")
+    return b"\n".join(parts)
 
 
 def note(state: Folder, now_ms: int, event: str, request_id: str, **facts: Any) -> None:
@@ -39,16 +113,16 @@ def note(state: Folder, now_ms: int, event: str, request_id: str, **facts: Any) 
     older = f"{_HEAD}{now_ms}-{os.urandom(4).hex()}{_TAIL}"
     with suppress(OSError, plain_json.JSONEncodeError):
         data = plain_json.dumps(line) + b"\n"
-        if rotating_log.append(state, NAME, data, max_bytes=MAX_BYTES, older=older):
+        if append_line(state, NAME, data, max_bytes=MAX_BYTES, older=older):
             _bound(state)
 
 
 def contents(state: Folder) -> Iterator[bytes]:
     """What is in each of its files, the newest first."""
-    newest = rotating_log.read(state, NAME)
+    newest = read_logs(state, NAME)
     yield newest
     for name in reversed(_older_files(state)):
-        data = rotating_log.read(state, name)
+        data = read_logs(state, name)
         # It became full, and got another name, after it was read.
         is_again = newest and data.startswith(newest)
         yield data[len(newest) :] if is_again else data

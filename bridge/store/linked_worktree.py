@@ -10,14 +10,14 @@ Either path may be relative to the folder of the file that holds it (Git 2.48).
 """
 
 import os
-import stat
 from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
+from bridge.store.plain_file import read_start
+
 # The word before the path, and the longest path there is.
 _MAX_BYTES = len("gitdir: ") + 4096
-_READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _WORKTREES = b"/.git/worktrees/"
 
 
@@ -67,13 +67,6 @@ def worktrees_of(main: Path) -> list[str]:
 
 def _first_line(path: bytes) -> bytes:
     """The first line of a small plain file; empty for anything else."""
-    with suppress(OSError):
-        fd = os.open(path, _READ)
-        try:
-            if stat.S_ISREG(os.fstat(fd).st_mode):
-                line = os.read(fd, _MAX_BYTES + 1).partition(b"\n")[0]
-                # A shell drops them, too.
-                return line.replace(b"\0", b"") if len(line) <= _MAX_BYTES else b""
-        finally:
-            os.close(fd)
-    return b""
+    line = read_start(path, _MAX_BYTES + 1).partition(b"\n")[0]
+    # A shell drops them, too.
+    return line.replace(b"\0", b"") if len(line) <= _MAX_BYTES else b""

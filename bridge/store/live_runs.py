@@ -3,6 +3,10 @@
 Whoever may have ended a request looks here whether any run waits for it: without a run
 it costs one look into an empty folder. A request of a run is named `<run>-…`; while the
 run lives, its requests are kept.
+
+Beside the folders of runs, `runs/<request id>.jsonl` says what happened while a request
+was served, one line an event. A log that is full becomes `<request id>.1.jsonl`. Both
+go with their request.
 """
 
 from __future__ import annotations
@@ -13,8 +17,12 @@ from typing import TYPE_CHECKING
 
 from bridge.errors import StateRefused
 from bridge.protocol import plain_json
+from bridge.protocol.record import json_lines
+from bridge.store.journal import append_line, read_logs
 
 if TYPE_CHECKING:
+    from typing import Any
+
     from bridge.store.location import Place
     from bridge.store.state import State
 
@@ -23,6 +31,9 @@ _MARK = ".run"
 RUNS = "runs"
 FILE = "run.json"
 LOCK = "run.lock"
+# Of the logs of requests, oldest first.
+LOG_SUFFIXES = (".1.jsonl", ".jsonl")
+MAX_LOG_BYTES = 4 * 1024 * 1024
 _TOKENS = "tokens.log"
 _MANY = 2**30
 _DIGITS = 15
@@ -80,19 +91,15 @@ def run_of(place: Place, request_id: str) -> str | None:
 
 def note_tokens(state: State, run: str, call: str, tokens: int) -> None:
     """Note what an agent of a run took; of a call told twice the larger counts."""
-    from bridge.store.rotating_log import append
-
     with state[RUNS].folder(run, make=False) as folder:
         line = f"{call} {tokens}\n".encode()
-        append(folder, _TOKENS, line, max_bytes=_MANY, older=_TOKENS)
+        append_line(folder, _TOKENS, line, max_bytes=_MANY, older=_TOKENS)
 
 
 def tokens_of(state: State, run: str) -> int:
     """How many tokens the agents of a run took, as far as somebody told."""
-    from bridge.store.rotating_log import read
-
     with state[RUNS].folder(run, make=False) as folder:
-        lines = read(folder, _TOKENS).decode(errors="replace")
+        lines = read_logs(folder, _TOKENS).decode(errors="replace")
     told: dict[str, int] = {}
     for line in lines.splitlines():
         call, _, number = line.partition(" ")
@@ -123,3 +130,22 @@ def remove(state: State, run: str) -> None:
     import shutil  # hooks import this module
 
     shutil.rmtree(run, dir_fd=state[RUNS].fd)
+
+
+def append_log(state: State, request_id: str, event: bytes) -> None:
+    """Add one event, encoded, to the log of a request."""
+    older, name = (f"{request_id}{suffix}" for suffix in LOG_SUFFIXES)
+    line = event + b"\n"
+    append_line(state[RUNS], name, line, max_bytes=MAX_LOG_BYTES, older=older)
+
+
+def last_of_log(state: State, request_id: str, count: int) -> list[dict[str, Any]]:
+    """The last events of a log, oldest first; a broken line is skipped."""
+    log = read_logs(state[RUNS], f"{request_id}{LOG_SUFFIXES[-1]}")
+    return json_lines(b"\n".join(log.splitlines()[-count:]))
+
+
+def read_log(state: State, request_id: str) -> list[dict[str, Any]]:
+    """The events of a log, oldest first; a broken line is skipped."""
+    names = [f"{request_id}{suffix}" for suffix in LOG_SUFFIXES]
+    return json_lines(read_logs(state[RUNS], *names))

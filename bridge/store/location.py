@@ -8,6 +8,11 @@ which a person finds with `ls`. An open session keeps the one in which it began
 
 State lies outside the project it serves: a clone, a branch or an archive cannot plant a
 request. A folder of ours that another user owns or can write to is refused.
+
+An agent may work in another folder than the project, in it or in one of its linked
+worktrees, as hostbridge makes them for a run (`folder` of its request). There it has
+what it would have in the project: the same state, the same rules, and grants that hold
+below that folder.
 """
 
 from __future__ import annotations
@@ -21,7 +26,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from bridge.config import Settings
-from bridge.errors import StateRefused
+from bridge.errors import InvalidRequest, StateRefused
 from bridge.protocol.wording import in_shell
 from bridge.store.directory import Folder
 from bridge.store.linked_worktree import Linked, find_linked
@@ -292,3 +297,38 @@ def _refuse_inside(folder: Path, project: Path, variable: str) -> None:
             "write",
             f"set {variable} to a folder outside of it",
         )
+
+
+def check_folder(place: Place, folder: str) -> Path:
+    """The real path of a folder that an agent may work in.
+
+    Raises:
+        InvalidRequest: there is no such folder, or it is in neither.
+    """
+    path = Path(folder)
+    real = Path(os.path.realpath(path))
+    if not path.is_absolute() or not real.is_dir():
+        raise InvalidRequest(
+            f"an agent's folder must be an existing folder, with an absolute path; got "
+            f"{folder!r}"
+        )
+    tree = find_project(real)
+    linked = find_linked(tree)
+    is_ours = linked is not None and linked.is_known and linked.main == place.owner
+    if not is_ours and tree not in (place.project, place.owner):
+        raise InvalidRequest(
+            f"{folder!r} is neither in the project {place.project} nor in a worktree "
+            "of it (`git worktree list` there shows them)"
+        )
+    return real
+
+
+def working_in(place: Place, folder: str | None) -> Place:
+    """The place of an agent that works in `folder`: the same state, other files.
+
+    Raises:
+        InvalidRequest: as `check_folder`.
+    """
+    if folder is None:
+        return place
+    return place._replace(project=check_folder(place, folder), main=place.owner)

@@ -16,15 +16,13 @@ from dataclasses import dataclass, field
 from math import inf
 from typing import TYPE_CHECKING, Any, TypedDict, TypeVar
 
-from bridge.store import journal, questions, run_logs
-from bridge.store.conversation_files import OF_A_SESSION, OF_AN_AGENT
-from bridge.store.dedup_keys import known_request
+from bridge.store import journal, live_runs, questions
+from bridge.store.book import OF_A_SESSION, OF_AN_AGENT
 from bridge.store.directory import Folder
-from bridge.store.fan_out import forget_ended
 from bridge.store.idle_agents import forget_gone
 from bridge.store.live_runs import kept_runs, remove_ended
 from bridge.store.state import State
-from bridge.store.submit import is_submitted
+from bridge.store.submit import forget_ended, is_submitted, known_request
 from bridge.store.sweep import sweep_all
 
 if TYPE_CHECKING:
@@ -42,7 +40,7 @@ NAMERS = ("dedup", "reads")
 # The lock is released after so many entries: hooks wait for it.
 BATCH = 100
 
-_ENDED = ("evidence", questions.FOLDER, run_logs.FOLDER, "done", "responses")
+_ENDED = ("evidence", questions.FOLDER, live_runs.RUNS, "done", "responses")
 _LIVE = ("requests", "processing")
 
 _T = TypeVar("_T")
@@ -166,8 +164,8 @@ def _finished(state: State) -> list[_Item]:
 
 def _request_of(folder: str, name: str) -> str:
     """The request that a file belongs to; empty if it belongs to none."""
-    if folder == run_logs.FOLDER:
-        return name.partition(".")[0] if name.endswith(run_logs.SUFFIXES) else ""
+    if folder == live_runs.RUNS:
+        return name.partition(".")[0] if name.endswith(live_runs.LOG_SUFFIXES) else ""
     if folder == questions.FOLDER:
         return name.partition(".")[0]
     stem = name.removesuffix(".json")

@@ -31,8 +31,7 @@ from bridge.protocol.question import (
 from bridge.protocol.request import Request
 from bridge.protocol.wording import one_line
 from bridge.store.directory import NotAPlainFile
-from bridge.store.quarantine import is_young
-from bridge.store.records import read_quietly
+from bridge.store.records import is_young, read_quietly
 from bridge.store.responses import keep_evidence
 from bridge.store.state import State, file_of
 
@@ -76,7 +75,7 @@ def ask(
     already stays: its hook was killed.
     """
     with state.hold():
-        request = state.claimed(request_id)
+        request = state.find_claimed(request_id)
         claim = request.claim if request else None
         if request is None or claim is None or not is_mine(claim):
             return None

@@ -1,21 +1,136 @@
-"""Read records that anybody may have written.
+"""Read records that anybody may have written; seal those that only hostbridge writes.
 
-Nothing here changes a file. What to do about one that cannot be read is for `state`.
+What to do about one that cannot be read is for `state`: it may be put aside, in
+`quarantine/`, byte for byte, with the reason beside it.
+
+Every response carries an HMAC under a key of the state directory, over all of its file
+but the seal itself. A response file written by a host model or another program is not
+an agent's answer; it is put aside, never returned. The key guards against mistakes and
+fabrication, not against a program of this user that reads it.
 """
 
 import os
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Iterator
 from contextlib import suppress
+from pathlib import Path
+from typing import Any, NamedTuple
 
-from bridge.errors import NewerSchema
+from bridge.errors import NewerSchema, StateRefused
 from bridge.protocol import plain_json
+from bridge.protocol.digest import sha256_of
 from bridge.protocol.ids import is_id
-from bridge.protocol.record import R, Unparsable, from_value, newer_named, parse
+from bridge.protocol.record import (
+    R,
+    Unparsable,
+    as_json,
+    from_value,
+    newer_named,
+    parse,
+)
 from bridge.protocol.request import Request
 from bridge.protocol.response import Response
 from bridge.protocol.status import Status
-from bridge.store.directory import Folder, NotAPlainFile
-from bridge.store.seal import is_genuine
+from bridge.store.directory import Folder, Forbidden, NotAPlainFile
+from bridge.store.journal import note
+
+KEY_NAME = "key"
+_SEAL = b',"seal":"'
+_KEY_BYTES = 32
+
+# Another program may still be writing a file that is younger than this.
+SETTLE_MS = 2_000
+
+_PLAIN_NAME = re.compile(r"[A-Za-z0-9_.-]{1,160}\Z")
+
+
+def load_key(state: Folder) -> bytes:
+    """The key of this state directory, made at the first use.
+
+    Raises:
+        NotAPlainFile: something else has its name.
+        StateRefused: this user may not read it. That says nothing about any response.
+    """
+    key = _read(state)
+    while key is None:
+        with suppress(FileExistsError):
+            state.create(KEY_NAME, os.urandom(_KEY_BYTES))
+        key = _read(state)
+    if len(key) != _KEY_BYTES:
+        raise NotAPlainFile(f"{state.path}/{KEY_NAME}", "not a key of ours")
+    return key
+
+
+def _read(state: Folder) -> bytes | None:
+    try:
+        return state.read(KEY_NAME)
+    except Forbidden as exc:
+        cure = "make it your own and readable again"
+        raise StateRefused(Path(exc.path), exc.problem, cure) from None
+
+
+def sealed_json(response: Response, key: bytes) -> bytes:
+    """The bytes of the file of a response, with its seal.
+
+    Raises:
+        ValueError: a string or number in it cannot be written as JSON.
+    """
+    value = response.to_data()
+    try:
+        value["seal"] = seal_of(value, key)
+    except plain_json.JSONEncodeError as exc:
+        raise ValueError(f"cannot be written as JSON: {exc}") from None
+    return as_json(value)
+
+
+def is_genuine(value: dict[str, Any], key: bytes) -> bool:
+    """Whether the seal in the decoded file `value` is right."""
+    import hmac
+
+    seal = value.get("seal")
+    return isinstance(seal, str) and hmac.compare_digest(
+        seal.encode("utf-8", "replace"), seal_of(value, key).encode()
+    )
+
+
+def is_own_answer(value: dict[str, Any], state: str, request_id: str) -> bool:
+    """Whether the file of an answer in a state directory is one of hostbridge's.
+
+    For hooks that wait with nothing but the standard library.
+    """
+    with suppress(OSError, NotAPlainFile, StateRefused), Folder.open(state) as folder:
+        is_of_it = value.get("requestId") == request_id
+        return is_of_it and is_genuine(value, load_key(folder))
+    return False
+
+
+def with_seal(data: bytes, key: bytes, kind: str) -> bytes:
+    """The JSON text of an object, with a seal for this kind of file as its end."""
+    body = data.rstrip().removesuffix(b"}").rstrip()
+    return body + _SEAL + _mac_of(body, key, kind) + b'"}\n'
+
+
+def has_seal(data: bytes, key: bytes, kind: str) -> bool:
+    """Whether a file is as `with_seal` made it."""
+    import hmac
+
+    body, _, seal = data.rpartition(_SEAL)
+    return hmac.compare_digest(seal, _mac_of(body, key, kind) + b'"}\n')
+
+
+def _mac_of(body: bytes, key: bytes, kind: str) -> bytes:
+    import hmac
+
+    return hmac.digest(key, kind.encode() + b"\n" + body, "sha256").hex().encode()
+
+
+def seal_of(value: dict[str, Any], key: bytes) -> str:
+    """The seal of a response, as JSON."""
+    import hmac  # late: it loads OpenSSL
+
+    unsealed = {name: part for name, part in value.items() if name != "seal"}
+    body = plain_json.dumps(unsealed, sort_keys=True)
+    return hmac.digest(key, body, "sha256").hex()
 
 
 def read_request(
@@ -82,12 +197,6 @@ def read_to_replace(folder: Folder, file: str, kind: type[R]) -> R | None:
     return None
 
 
-def read_all(folder: Folder, kind: type[R]) -> list[R]:
-    """The records in a folder that can be read, in no order."""
-    found = (read_quietly(folder, f"{name}.json", kind) for name in folder.names())
-    return [record for record in found if record is not None]
-
-
 def read_response(
     folder: Folder,
     name: str,
@@ -141,3 +250,63 @@ def _has_name(folder: Folder, record: Request | Response, name: str) -> bool:
 def _changed_ms(folder: Folder, file: str, now_ms: int) -> int:
     facts = folder.facts(file)
     return min(facts.st_mtime_ns // 1_000_000, now_ms) if facts else now_ms
+
+
+class PutAside(NamedTuple):
+    """A file of `quarantine/`: its path, where it lay, since when (ms), and why."""
+
+    path: str
+    origin: str
+    at: int
+    why: str
+
+
+def all_put_aside(quarantine: Folder, start: str = "") -> Iterator[PutAside]:
+    """The files whose names begin with `start`, where a reason is known."""
+    for name in quarantine.names(".reason"):
+        if not name.startswith(start):
+            continue
+        with suppress(OSError, KeyError, TypeError, ValueError):
+            reason = plain_json.loads(quarantine.read(f"{name}.reason") or b"")
+            path = f"{quarantine.path}/{name}"
+            at = int(reason["at"])
+            yield PutAside(path, f"{reason['from']}", at, f"{reason['reason']}")
+
+
+def is_young(folder: Folder, file: str, now_ms: int) -> bool:
+    """Whether somebody may still be writing the file, judging by its time."""
+    facts = folder.facts(file)
+    if facts is None:
+        return False
+    return abs(now_ms - facts.st_mtime_ns // 1_000_000) < SETTLE_MS
+
+
+def put_aside(state: Folder, folder: Folder, file: str, why: str, now_ms: int) -> bool:
+    """Move a file out of the way; False when it cannot be moved, or is gone.
+
+    Only with the store's lock held: without it, the name may by now belong to another
+    file, and that one would be lost.
+    """
+    kept = f"{_plain(file)}.{now_ms}-{os.urandom(3).hex()}"
+    with state.folder("quarantine") as quarantine:
+        try:
+            folder.move(file, quarantine, kept)
+        except OSError:
+            return False
+        origin = f"{folder.path}/{file}".encode("utf-8", "backslashreplace").decode()
+        reason = {"from": origin, "at": now_ms, "reason": why}
+        # Moving the file is what counts; a full disk must not make this an error.
+        with suppress(OSError, plain_json.JSONEncodeError):
+            quarantine.replace(
+                f"{kept}.reason", plain_json.dumps(reason) + b"\n", durable=False
+            )
+    stem = file.removesuffix(".json")
+    note(state, now_ms, "quarantined", stem if is_id(stem) else "", reason=why)
+    return True
+
+
+def _plain(file: str) -> str:
+    """A name that any file system and any terminal accepts."""
+    if _PLAIN_NAME.match(file):
+        return file
+    return sha256_of(os.fsencode(file))[:32]

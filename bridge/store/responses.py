@@ -15,7 +15,7 @@ from bridge.protocol.request import Request
 from bridge.protocol.response import Response
 from bridge.protocol.status import move
 from bridge.store.lock import LockBusy
-from bridge.store.seal import sealed_json
+from bridge.store.records import sealed_json
 from bridge.store.state import USED, State, file_of
 
 
@@ -97,10 +97,10 @@ def finish(
     """Move the request of an existing response to `done/`. The lock is held."""
     file = file_of(request_id)
     folder = "processing"
-    request = state.claimed(request_id)
+    request = state.find_claimed(request_id)
     if request is None and not state["done"].has(file):
         folder = "requests"
-        request = state.waiting(request_id)
+        request = state.find_waiting(request_id)
     if request is not None:
         ended = request.with_(status=response.status)
         state.make_way("done", file)
@@ -113,7 +113,7 @@ def finish(
             **facts_of_end(request, response),
         )
     # A new request with a used id. One of a newer version stays.
-    if folder == "processing" and state.waiting(request_id) is not None:
+    if folder == "processing" and state.find_waiting(request_id) is not None:
         state.put_aside("requests", file, USED)
 
 

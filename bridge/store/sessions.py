@@ -6,11 +6,11 @@
     sessions/<id>.beat    its heartbeat (touched by the hooks)
     sessions/<id>.looked  the newest queue it has nothing to do with (see hooks/lib.sh)
     sessions/<id>.offer   an offer is open (see hooks/lib.sh)
-    sessions/<id>.passed  requests that are not for it (see bridge/store/passed_over.py)
+    sessions/<id>.passed  requests that are not for it (see bridge/store/claim_next.py)
     sessions/<id>.off     the user switched the bridge off in it
     sessions/<id>.notes   what its user will be told (host/told_later.py)
-    sessions/<id>.handovers.json  calls that rules made requests of (store/handovers.py)
-    sessions/<id>.callers.json  who called our MCP tools (bridge/store/callers.py)
+    sessions/<id>.handovers.json  the requests of calls (bridge/store/tool_calls.py)
+    sessions/<id>.callers.json  who called our MCP tools (bridge/store/tool_calls.py)
     sessions/<id>.vars.json  its variables, which outlive it (bridge/store/variables.py)
     sessions/<id>.steps.json  its step workflow, likewise (bridge/store/step_states.py)
 
@@ -28,18 +28,18 @@ from bridge.protocol.ids import is_id
 from bridge.protocol.plain_types import field
 from bridge.protocol.record import Count, Milliseconds, Record
 from bridge.protocol.value import Value
+from bridge.store.book import Book
+from bridge.store.claim import host_is_gone
 from bridge.store.clock import uptime
-from bridge.store.directory import Folder
 from bridge.store.host_process import Liveness, liveness
-from bridge.store.lease import host_is_gone
-from bridge.store.records import read_quietly, read_to_replace
+from bridge.store.records import read_to_replace
 from bridge.store.spending import Spending
+from bridge.store.state import State
 from bridge.store.store import Store
 
 # A queue that changed later is not marked as seen: another change within the same tick
 # of the file system's clock would not show.
 _SETTLED_MS = 2_000
-_ENDED = ".ended"
 # The sign comes before what it stands for.
 _STEPS = ".steps"
 _OF_STEPS = (".steps.json", ".steps-ended.json")
@@ -101,24 +101,25 @@ class Session(Record):
         return Spending.read(self.spent)
 
 
+_OPEN = Book.of("sessions", Session)
+_ENDED = Book.of("sessions", Session, ".ended")
+
+
 def all_sessions(store: Store) -> list[Session]:
     """Every session on record, also those of processes that are gone."""
-    with store.folder("sessions") as folder:
-        found = [_load(folder, name) for name in _records(folder)]
-    return [session for session in found if session is not None]
+    with store.state() as state:
+        return [session for _, session in _records(state)]
 
 
 def find_session(store: Store, session_id: str, host: HostProcess) -> Session | None:
     """The session of this process on record."""
-    with store.folder("sessions") as folder:
-        return next((s for _, s in _of_process(folder, session_id, host)), None)
+    with store.state() as state:
+        return next((s for _, s in _of_process(state, session_id, host)), None)
 
 
 def same_id(store: Store, session_id: str) -> Session | None:
     """The session that has the record of this id, of whichever process, or had it."""
-    with store.folder("sessions") as folder:
-        ended = f"{session_id}{_ENDED}"
-        return _load(folder, session_id) or read_quietly(folder, ended, Session)
+    return _OPEN.get(store, session_id) or _ENDED.get(store, session_id)
 
 
 def live_sessions(
@@ -173,27 +174,27 @@ def save(store: Store, session: Session) -> None:
     Raises:
         NewerSchema: a newer hostbridge, whose hooks run beside ours, has its record.
     """
-    with store.folder("sessions") as folder:
+    with store.state() as state:
         name = session.session_id
-        holder = read_to_replace(folder, f"{name}.json", Session)
+        holder = read_to_replace(state["sessions"], f"{name}.json", Session)
         is_taken = holder is not None and holder.host != session.host
         if holder and is_taken and liveness(holder.host) is not Liveness.GONE:
             name = _second_name(name, session.host)
-        folder.replace(f"{name}.json", session.to_json(), durable=False)
+        _OPEN.put(state, name, session)
 
 
 def remove(store: Store, session: Session) -> None:
     """Remove the files of one session."""
-    with store.folder("sessions") as folder:
-        holder = _load(folder, session.session_id)
+    name = session.session_id
+    with store.state() as state:
+        holder = _OPEN.get(state, name)
         if holder is not None and holder.host != session.host:
-            folder.remove(f"{_second_name(session.session_id, session.host)}.json")
+            _OPEN.forget(state, _second_name(name, session.host))
             return
         if session.spent:
-            name = session.session_id
-            folder.replace(f"{name}{_ENDED}", session.to_json(), durable=False)
+            _ENDED.put(state, name, session)
         for suffix in _SUFFIXES:
-            folder.remove(f"{session.session_id}{suffix}")
+            state["sessions"].remove(f"{name}{suffix}")
 
 
 def take_over(store: Store, former: str, session_id: str) -> None:
@@ -223,21 +224,18 @@ def note_launch(store: Store, session: Session, call: str, *, left_ms: int) -> N
 
 
 def change_spending(
-    folder: Folder, host: HostProcess | None, change: Callable[[Spending], Spending]
+    store: State, host: HostProcess | None, change: Callable[[Spending], Spending]
 ) -> None:
-    """Change what the session of a process has used, or any. The lock is held.
+    """Change what the session of a process has used, or any.
 
     Found by its process: `/clear` gives it another id while its agents work.
     """
-    for name in _records(folder):
-        current = _load(folder, name)
-        if current is None or host not in (None, current.host):
-            continue
-        before = current.spending
-        after = change(before)
-        if after != before:
-            data = current.with_(spent=after.to_data()).to_json()
-            folder.replace(f"{name}.json", data, durable=False)
+    with store.state() as state, state.hold_if_free():
+        for name, current in _records(state):
+            before = current.spending
+            after = change(before) if host in (None, current.host) else before
+            if after != before:
+                _OPEN.put(state, name, current.with_(spent=after.to_data()))
 
 
 def note_limits(store: Store, session: Session, limits: SessionLimits) -> None:
@@ -268,10 +266,8 @@ def _change(
     store: Store, session: Session, change: Callable[[Session], Session]
 ) -> None:
     with store.state() as state, state.hold():
-        folder = state["sessions"]
-        for name, current in _of_process(folder, session.session_id, session.host):
-            data = change(current).to_json()
-            folder.replace(f"{name}.json", data, durable=False)
+        for name, current in _of_process(state, session.session_id, session.host):
+            _OPEN.put(state, name, change(current))
 
 
 # For the shell halves of the hooks, and for whoever looks whether a session lives
@@ -326,21 +322,20 @@ def _second_name(session_id: str, host: HostProcess) -> str:
 
 
 def _of_process(
-    folder: Folder, session_id: str, host: HostProcess
+    state: State, session_id: str, host: HostProcess
 ) -> Iterator[tuple[str, Session]]:
-    """The record of the session of this process, and the name of its file."""
+    """The record of the session of this process, and its name."""
     for name in (session_id, _second_name(session_id, host)):
-        session = _load(folder, name)
+        session = _OPEN.get(state, name)
         if session is not None and session.host == host:
             yield name, session
             return
 
 
-def _records(folder: Folder) -> list[str]:
-    """The names of sessions' records; what else a session has is called `<id>.word`."""
-    names = ((name, name.partition(".")[2]) for name in folder.names())
-    return [name for name, more in names if not more or more.isdigit()]
-
-
-def _load(folder: Folder, name: str) -> Session | None:
-    return read_quietly(folder, f"{name}.json", Session)
+def _records(state: State) -> Iterator[tuple[str, Session]]:
+    """The records of sessions, by name; what else one has is called `<id>.word`."""
+    for name in _OPEN.names(state):
+        more = name.partition(".")[2]
+        session = _OPEN.get(state, name) if not more or more.isdigit() else None
+        if session is not None:
+            yield name, session

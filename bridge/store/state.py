@@ -1,31 +1,44 @@
-"""The folders of one state directory, opened as they are needed, for one operation.
+"""A state directory: its folders, opened as they are needed, for one operation.
 
 This also handles unreadable files: they are moved to quarantine if the lock is held,
 and treated as absent if it is not.
 """
 
+from __future__ import annotations
+
+import copy
 import errno
+import os
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
+from math import inf
+from pathlib import Path
 from typing import Any, Literal, Self
 
-from bridge.errors import NewerSchema
+from bridge.errors import NewerSchema, StateRefused, StateUnavailable, StateVanished
 from bridge.protocol.ids import check_id, is_id
 from bridge.protocol.record import Unparsable, parse
 from bridge.protocol.request import Request
 from bridge.protocol.response import Response
 from bridge.protocol.status import Status
-from bridge.store.clock import Clock, uptime
+from bridge.store.clock import Clock, SystemClock, uptime
 from bridge.store.directory import Folder, NotAPlainFile
 from bridge.store.journal import note
+from bridge.store.location import Place, open_state
 from bridge.store.lock import TURN_S, LockBusy, locked
-from bridge.store.quarantine import is_young, put_aside
-from bridge.store.records import read_request, read_response
-from bridge.store.seal import load_key
+from bridge.store.records import (
+    is_young,
+    load_key,
+    put_aside,
+    read_request,
+    read_response,
+)
 
 # So many files of each folder are read only once in one operation.
 _KEPT_FILES = 16
+# The minimum wait for the lock, even at a deadline: it is mostly held for less.
+_MOMENT_S = 0.2
 USED = "the request id was used before"
 
 
@@ -38,58 +51,159 @@ def file_of(request_id: str) -> str:
     return f"{check_id(request_id)}.json"
 
 
+@contextmanager
+def in_our_words(place: Place) -> Iterator[None]:
+    """Turn a system error into one that names the place and the way out."""
+    try:
+        yield
+    except NotAPlainFile as exc:
+        raise StateRefused(Path(exc.path), exc.problem, exc.cure) from None
+    except OSError as exc:
+        if exc.errno is None:
+            raise
+        if exc.errno == errno.ENOENT:
+            raise StateVanished(
+                f"{place.state} was removed or replaced while it was in use"
+            ) from exc
+        where = f"{place.state}"
+        # If a single file fails, and not the machine, its reader names it.
+        if exc.errno == errno.EIO and f"{exc.filename}".startswith(f"{where}/"):
+            where = exc.filename
+        raise StateUnavailable(
+            f"{where}: {os.strerror(exc.errno)}; see `hostbridge doctor`"
+        ) from exc
+
+
+class _Turn:
+    """Whether an open state holds the store's lock, and whether it had it before."""
+
+    is_held = False
+    was_held = False
+
+
 class State:
-    """One state directory during one operation. Use it as a context manager.
+    """A state directory: where it lies and, once it is open, its folders and records.
+
+    Args:
+        place: where it lies.
+        clock: wall clock and monotonic clock.
+        lock_wait_s: how long a transition without a deadline may wait for the lock.
+        lease_s: how long an unseen host counts as alive after its last heartbeat.
 
     Attributes:
         directory: the state directory itself.
-        clock: wall clock and monotonic clock.
         make: whether a sub-folder that is not there is made, or is empty.
-        lease_s: how long an unseen host counts as alive after its last heartbeat.
-        is_locked: whether this operation holds the store's lock.
         unread: names met in `requests/` whose file stays there and cannot be read:
             it is of a newer hostbridge; or young, so that it may still be written,
             which is also said of one that the disk fails to give; or broken, and only
             who holds the lock may put it aside.
     """
 
+    directory: Folder
+    make: bool
+    unread: dict[str, Literal["newer", "young", "broken"]]
+    _folders: dict[str, Folder]
+    _stack: ExitStack
+    _turn: _Turn
+    _key: bytes | None
+    # The claimed requests that were read, beside the bytes they came from.
+    _parsed: dict[str, tuple[bytes, Request]]
+    _last_ended: tuple[bytes, Request | None]
+
     def __init__(
         self,
-        directory: Folder,
-        clock: Clock,
+        place: Place,
         *,
-        make: bool = True,
+        clock: Clock | None = None,
+        lock_wait_s: float = 10.0,
         lease_s: float = 900.0,
     ) -> None:
-        self.directory = directory
-        self.clock = clock
-        self.make = make
+        self.place = place
+        self.clock = clock or SystemClock()
         self.lease_s = lease_s
-        self.lock_wait_s = 0.0
-        self._had_turn = False
-        # The claimed requests that were read, beside the bytes they came from.
-        self._parsed: dict[str, tuple[bytes, Request]] = {}
-        self._last_ended: tuple[bytes, Request | None] = (b"", None)
-        self.is_locked = False
-        self.unread: dict[str, Literal["newer", "young", "broken"]] = {}
-        self._stack = ExitStack()
-        self._open: dict[str, Folder] = {}
-        self._key: bytes | None = None
+        self._lock_wait_s = lock_wait_s
+        self._deadline_s = inf
+        self._is_open = False
 
-    def __enter__(self) -> Self:
-        return self
+    def until(self, deadline_s: float) -> Self:
+        """The same with a deadline on the monotonic clock.
 
-    def __exit__(self, *_: object) -> None:
-        self._stack.close()
+        After it, an operation waits for the lock only for a moment.
+        """
+        return self._with(_deadline_s=deadline_s)
+
+    def at(self, place: Place) -> Self:
+        """The same for somebody who works in another folder; the same state."""
+        return self._with(place=place)
+
+    def _with(self, **changes: Any) -> Self:
+        other = copy.copy(self)
+        vars(other).update(changes)
+        return other
+
+    @property
+    def lock_wait_s(self) -> float:
+        """How long to wait for the lock from now on."""
+        if self._deadline_s == inf:
+            return self._lock_wait_s
+        # A deadline is all the patience that is needed, and as much.
+        return max(self._deadline_s - self.clock.monotonic_s(), _MOMENT_S)
+
+    def exists(self) -> bool:
+        """Whether there is a state directory, or something in its place.
+
+        Without one, nothing was ever asked here; readers need not make it.
+        """
+        return os.path.lexists(self.place.state)
+
+    @contextmanager
+    def open(self, *, make: bool = True) -> Iterator[Self]:
+        """The same, held open for one operation: use it within the block.
+
+        The directory is made unless `make` is false; then missing folders are empty.
+
+        Raises:
+            StateVanished: there is no state directory, and it is not to be made.
+        """
+        if self._is_open:
+            yield self
+            return
+        with in_our_words(self.place):
+            directory = open_state(self.place, make=make)
+        with directory, ExitStack() as stack:
+            yield self._with(
+                directory=directory,
+                make=make,
+                unread={},
+                _folders={},
+                _stack=stack,
+                _turn=_Turn(),
+                _key=None,
+                _parsed={},
+                _last_ended=(b"", None),
+                _is_open=True,
+            )
+
+    @contextmanager
+    def state(self, *, make: bool = True) -> Iterator[Self]:
+        """As `open`, with the system's errors within the block in our words."""
+        with in_our_words(self.place), self.open(make=make) as opened:
+            yield opened
+
+    @contextmanager
+    def folder(self, name: str) -> Iterator[Folder]:
+        """One folder of records, open for the block."""
+        with self.state() as state:
+            yield state[name]
 
     def __getitem__(self, name: str) -> Folder:
-        """The sub-folder `name`, made on demand."""
-        if name not in self._open:
+        """The sub-folder `name` of an open state, made on demand."""
+        if name not in self._folders:
             opened = self.directory.folder(name, make=self.make)
             folder = self._stack.enter_context(opened)
             folder.kept.limit = _KEPT_FILES
-            self._open[name] = folder
-        return self._open[name]
+            self._folders[name] = folder
+        return self._folders[name]
 
     @contextmanager
     def hold(self) -> Iterator[None]:
@@ -97,15 +211,15 @@ class State:
 
         Inside a block that holds it already, this does nothing.
         """
-        if self.is_locked:
+        if self._turn.is_held:
             yield
             return
         with locked(self.directory, wait_s=self.lock_wait_s):
-            self.is_locked = True
+            self._turn.is_held = True
             try:
                 yield
             finally:
-                self.is_locked = False
+                self._turn.is_held = False
 
     @contextmanager
     def hold_if_free(self) -> Iterator[None]:
@@ -118,9 +232,9 @@ class State:
     @contextmanager
     def hold_in_turns(self) -> Iterator[None]:
         """As `hold`, for one round of a loop: between rounds others get the lock."""
-        if self._had_turn and not self.is_locked:
+        if self._turn.was_held and not self._turn.is_held:
             time.sleep(TURN_S)
-        self._had_turn = True
+        self._turn.was_held = True
         with self.hold():
             yield
 
@@ -140,20 +254,20 @@ class State:
 
     # Records
 
-    def waiting(self, name: str) -> Request | None:
+    def find_waiting(self, name: str) -> Request | None:
         """The request in `requests/`; a claim written into it is ignored."""
         request = self._request("requests", name)
         if request is None or request.claim is None:
             return request
         return request.with_(claim=None, status=Status.PENDING)
 
-    def claimed(self, name: str) -> Request | None:
+    def find_claimed(self, name: str) -> Request | None:
         """The request in `processing/`, with its claim unless a kill came first."""
         return self._request("processing", name)
 
     def live(self, name: str) -> Request | None:
         """The unfinished request, wherever it is."""
-        return self.claimed(name) or self.waiting(name)
+        return self.find_claimed(name) or self.find_waiting(name)
 
     def ended(self, name: str) -> Request | None:
         """The request in `done/`."""
@@ -174,7 +288,7 @@ class State:
         try:
             return read_response(self["responses"], name, self.key, self._fits)
         except (Unparsable, NotAPlainFile) as exc:
-            if self.is_locked:
+            if self._turn.is_held:
                 self.put_aside("responses", f"{name}.json", str(exc))
             return None
 
@@ -222,41 +336,33 @@ class State:
         return request.on_clock(now_ms, uptime(self.clock))
 
     def _request(self, folder: str, name: str) -> Request | None:
-        if folder == "requests":
-            self.unread.pop(name, None)
+        unread = self.unread if folder == "requests" else {}
+        unread.pop(name, None)
         try:
             return self._read(folder, name)
         except NewerSchema:
-            self._note_unread(folder, name, "newer")
-            return None
+            unread[name] = "newer"
         except (Unparsable, NotAPlainFile) as exc:
             file = f"{name}.json"
             if is_young(self[folder], file, self.now_ms()):
-                self._note_unread(folder, name, "young")
-            elif self.is_locked:
+                unread[name] = "young"
+            elif self._turn.is_held:
                 self.put_aside(folder, file, str(exc))
             else:
-                self._note_unread(folder, name, "broken")
-            return None
+                unread[name] = "broken"
         except OSError as exc:
             # A failing disk may read it the next time: leave it there, and go on with
             # the others. A claimed request is never treated as absent.
             if exc.errno != errno.EIO or folder != "requests":
                 raise
-            self._note_unread(folder, name, "young")
-            return None
-
-    def _note_unread(
-        self, folder: str, name: str, why: Literal["newer", "young", "broken"]
-    ) -> None:
-        if folder == "requests":
-            self.unread[name] = why
+            unread[name] = "young"
+        return None
 
     # Files
 
     def put_aside(self, folder: str, file: str, why: str) -> None:
         """Move a file of `folder` to quarantine, for `why`; the lock is held."""
-        assert self.is_locked, "putting aside takes the lock"  # noqa: S101
+        assert self._turn.is_held, "putting aside takes the lock"  # noqa: S101
         put_aside(self.directory, self[folder], file, why, self.now_ms())
 
     def make_way(self, folder: str, file: str) -> None:

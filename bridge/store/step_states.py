@@ -26,10 +26,10 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, cast
 from bridge.errors import BridgeError, InvalidRequest, NewerSchema, StateRefused
 from bridge.policy.step_workflow import KEYS, step_of
 from bridge.protocol import plain_json
-from bridge.protocol.record import refuse_unknown
+from bridge.protocol.record import refuse_newer, refuse_unknown
 from bridge.store.directory import Folder, NotAPlainFile
 from bridge.store.lock import lock_in
-from bridge.store.seal import has_seal, with_seal
+from bridge.store.records import has_seal, with_seal
 
 if TYPE_CHECKING:
     from bridge.policy.step_record import StepRecord
@@ -151,14 +151,12 @@ def load(state: State, holder: Holder) -> StepRecord | None:
         return None
     if not isinstance(record, dict):
         raise _broken(folder, file, "not a record of a workflow")
-    version = record.get("schemaVersion")
-    if isinstance(version, int) and version > VERSION:
-        path = f"{folder.path}/{file}"
-        raise NewerSchema(f"{path}: schemaVersion {version}; update hostbridge")
+    path, version = f"{folder.path}/{file}", record.get("schemaVersion")
+    refuse_newer(version if isinstance(version, int) else 0, VERSION, file=path)
     if data is None or not has_seal(data, state.key(), _KIND):
         raise _broken(folder, file, "not written by hostbridge: its seal is wrong")
     del record["seal"]
-    refuse_unknown(record, KEYS, file=f"{folder.path}/{file}")
+    refuse_unknown(record, KEYS, file=path)
     if record.get("status") != "ended" and step_of(record) is None:
         raise _broken(folder, file, "not a record of a workflow")
     return cast("StepRecord", record)

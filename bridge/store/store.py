@@ -14,46 +14,32 @@ power cut loses the request. Every method may be killed at any point and loses n
 
 from __future__ import annotations
 
-import copy
-import os
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from functools import wraps
 from math import inf
-from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Self, TypeVar, Unpack
+from typing import TYPE_CHECKING, Concatenate, ParamSpec, TypeVar, Unpack
 
 from bridge.errors import UnknownRequest
 from bridge.protocol.claim import HostProcess
 from bridge.protocol.ids import RequestId
-from bridge.protocol.request import Request
 from bridge.protocol.response import Response
+from bridge.store import claim as claiming
 from bridge.store import (
-    Claimant,
-    Verdict,
-    dedup_keys,
-    fan_out,
+    claim_next,
+    live_runs,
     queries,
     questions,
-    run_logs,
-    tries,
 )
-from bridge.store import claim as claiming
 from bridge.store import responses as ending
 from bridge.store import submit as asking
-from bridge.store.clock import Clock, SystemClock
-from bridge.store.directory import Folder
-from bridge.store.location import Place, open_state
 from bridge.store.state import State
-from bridge.store.system_errors import in_our_words
 
 if TYPE_CHECKING:
     from bridge.store.prune import Pruned, PruneOptions
 
 P = ParamSpec("P")
 T = TypeVar("T")
-
-# The minimum wait for the lock, even at a deadline: it is mostly held for less.
-_MOMENT_S = 0.2
 
 
 def _in_state(
@@ -84,7 +70,7 @@ def _if_there(
     return method
 
 
-class Store:
+class Store(State):
     """The records of one state directory.
 
     Threads may share it: each method opens the state directory for itself. An operation
@@ -92,98 +78,7 @@ class Store:
 
     Any method raises `StateUnavailable` if the state cannot be used now (its subclass
     `StateVanished` if it is gone) and `StateRefused` if it is not safe.
-
-    Args:
-        place: where it lies.
-        clock: wall clock and monotonic clock.
-        lock_wait_s: how long a transition without a deadline may wait for the lock.
-        lease_s: how long an unseen host counts as alive after its last heartbeat.
     """
-
-    def __init__(
-        self,
-        place: Place,
-        *,
-        clock: Clock | None = None,
-        lock_wait_s: float = 10.0,
-        lease_s: float = 900.0,
-    ) -> None:
-        self.place = place
-        self.clock = clock or SystemClock()
-        self.lease_s = lease_s
-        self._lock_wait_s = lock_wait_s
-        self._deadline_s = inf
-        self._state: State | None = None
-
-    def until(self, deadline_s: float) -> Self:
-        """The same store with a deadline on the monotonic clock.
-
-        After it, an operation waits for the lock only for a moment.
-        """
-        return self._with(_deadline_s=deadline_s)
-
-    def at(self, place: Place) -> Self:
-        """The same store for somebody who works in another folder; the same state."""
-        return self._with(place=place)
-
-    def _with(self, **changes: Any) -> Self:
-        other = copy.copy(self)
-        vars(other).update(changes)
-        return other
-
-    def now_ms(self) -> int:
-        """The wall clock, milliseconds since 1970."""
-        return self.clock.now_us() // 1000
-
-    def exists(self) -> bool:
-        """Whether there is a state directory, or something in its place.
-
-        Without one, nothing was ever asked here; readers need not make it.
-        """
-        return os.path.lexists(self.place.state)
-
-    @contextmanager
-    def open(self, *, make: bool = True) -> Iterator[Self]:
-        """The same store, held open for one operation: use it within the block.
-
-        The directory is made unless `make` is false; then missing folders are empty.
-
-        Raises:
-            StateVanished: there is no state directory, and it is not to be made.
-        """
-        with self._opened(make=make) as state:
-            yield self._with(_state=state)
-
-    @contextmanager
-    def _opened(self, *, make: bool) -> Iterator[State]:
-        if self._state is not None:
-            yield self._state
-            return
-        with in_our_words(self.place):
-            directory = open_state(self.place, make=make)
-        with (
-            directory,
-            State(directory, self.clock, make=make, lease_s=self.lease_s) as state,
-        ):
-            yield state
-
-    @contextmanager
-    def state(self, *, make: bool = True) -> Iterator[State]:
-        """The folders and records, open for the block; `make` as in `open`."""
-        with in_our_words(self.place), self._opened(make=make) as state:
-            left_s = self._deadline_s - self.clock.monotonic_s()
-            # A deadline is all the patience that is needed, and as much.
-            has_none = self._deadline_s == inf
-            state.lock_wait_s = (
-                self._lock_wait_s if has_none else max(left_s, _MOMENT_S)
-            )
-            yield state
-
-    @contextmanager
-    def folder(self, name: str) -> Iterator[Folder]:
-        """One folder of records, open for the block."""
-        with self.state() as state:
-            yield state[name]
 
     @contextmanager
     def exclusive(self) -> Iterator[None]:
@@ -198,11 +93,11 @@ class Store:
             yield
 
     submit = _in_state(asking.submit)
-    approve = _in_state(fan_out.approve, hold=True)
-    held_requests = _in_state(fan_out.held_requests, make=False)
+    approve = _in_state(asking.approve, hold=True)
+    held_requests = _in_state(asking.held_requests, make=False)
 
-    find_same = _if_there(dedup_keys.find_same)
-    answer_of_key = _if_there(dedup_keys.answer_of_key)
+    find_same = _if_there(asking.find_same)
+    answer_of_key = _if_there(asking.answer_of_key)
     find = _if_there(queries.find)
     find_unfinished = _if_there(queries.find_unfinished)
     why_unreadable = _if_there(queries.why_unreadable)
@@ -215,7 +110,7 @@ class Store:
     files_about = _in_state(queries.files_about, make=False)
     history = _in_state(queries.history, make=False)
     newest_responses = _in_state(queries.newest_responses)
-    run_log = _in_state(run_logs.read)
+    run_log = _in_state(live_runs.read_log)
 
     def unknown(self, request_id: RequestId) -> UnknownRequest:
         """The error for an unknown id, or one whose file cannot be read."""
@@ -235,45 +130,20 @@ class Store:
             request_id=request_id,
         )
 
-    def claim(
-        self,
-        claimant: Claimant,
-        slots: int,
-        judge: Callable[[Request], Verdict],
-        *,
-        only: RequestId | None = None,
-        on_cut: Callable[[], None] = lambda: None,
-    ) -> list[Request]:
-        """Claim waiting requests that `judge` accepts, into the claimant's slots.
-
-        Highest priority first, then the oldest; or `only` this one. Overdue requests
-        are ended on the way. A request of an agent may use more than `slots`, as many
-        again for each agent above it: otherwise an agent that waits for its child would
-        hold the child's slot.
-
-        In a long queue that is not for this claimant the time may be up before its end:
-        then `on_cut` is called, and the next claim goes on from there.
-        """
-        from bridge.store import claim_next
-
-        with self.state() as state:
-            if only is None:
-                return claim_next.claim(state, claimant, slots, judge, on_cut=on_cut)
-            return claim_next.claim_only(state, only, claimant, slots, judge)
-
     open_questions = _in_state(questions.open_questions, make=False)
     reply = _in_state(questions.reply)
     take_reply = _in_state(questions.look, hold=True)
 
-    claim_one = _in_state(claiming.claim_one, hold=True)
+    claim = _in_state(claim_next.claim)
+    claim_one = _in_state(claim_next.claim_one, hold=True)
     change_held = _in_state(claiming.change_held, hold=True)
     give_back = _in_state(claiming.give_back, hold=True)
     change_claim = _in_state(claiming.change_claim, hold=True)
 
     publish = _in_state(ending.publish)
-    end_try = _in_state(tries.end_try)
+    end_try = _in_state(claiming.end_try)
     keep_evidence = _in_state(ending.keep_evidence)
-    log_run = _in_state(run_logs.append)
+    log_run = _in_state(live_runs.append_log)
     sync_responses = _in_state(ending.sync_responses)
 
     def sweep(
@@ -329,5 +199,5 @@ class Store:
         from bridge.store.wait import wait_for
 
         # A wait may be long, and each look opens the state again.
-        opening = self._with(_state=None).state
+        opening = self._with(_is_open=False).state
         return wait_for(opening, self.clock, set(ids), timeout_s=timeout_s, tend=tend)

@@ -15,8 +15,8 @@ The gate's notes on an agent's tool calls are beside them: see `tool_calls`.
 `bridge.host.runs` says which run an event belongs to.
 """
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable
+from contextlib import suppress
 from typing import Any, Literal
 
 from bridge.protocol.claim import HostProcess
@@ -25,15 +25,16 @@ from bridge.protocol.plain_types import field
 from bridge.protocol.record import Count, Milliseconds, Record
 from bridge.protocol.usage import Usage
 from bridge.store import tool_calls
+from bridge.store.book import OF_AN_AGENT, Book
 from bridge.store.charges import note_end
-from bridge.store.conversation_files import OF_AN_AGENT
-from bridge.store.directory import Folder, NotAPlainFile
-from bridge.store.lease import host_is_gone
-from bridge.store.records import read_all, read_quietly
+from bridge.store.claim import host_is_gone
+from bridge.store.directory import Folder
+from bridge.store.state import State
 from bridge.store.store import Store
 
 _SIGNS = ("heard", "stopped")
 _WAITS = (".wait", ".told")
+_REPORT = ".report"
 
 
 class AgentRun(Record):
@@ -104,34 +105,46 @@ class AgentRun(Record):
     took_below_before: Usage | None = None
 
 
+_RUNS = Book.of("agents", AgentRun)
+_REPORTS = Book(
+    "agents",
+    _REPORT,
+    lambda data: data.decode("utf-8", "replace"),
+    lambda words: words.encode("utf-8", "replace"),
+)
+
+
 def note_call(store: Store, run: AgentRun) -> None:
     """Write down a launched call; of an agent that is asked again, beside its id."""
-    with store.folder("agents") as folder:
-        folder.replace(_name(run), run.to_json(), durable=False)
+    _RUNS.put(store, _name(run), run)
 
 
-def find_call(store: Store, tool_use_id: str) -> AgentRun | None:
+def find_call(store: State, tool_use_id: str) -> AgentRun | None:
     """The run that a call started, bound to a subagent or not yet."""
-    with store.folder("agents") as folder:
-        return _by_call(folder, tool_use_id)
+    with store.state() as state:
+        run = _RUNS.get(state, _call(tool_use_id))
+        if run is not None:
+            return run
+        return next((r for r in _RUNS.all(state) if r.tool_use_id == tool_use_id), None)
 
 
 def bind(store: Store, run: AgentRun, agent_id: str) -> AgentRun:
     """Write down which subagent a call became."""
     if not is_id(agent_id) or run.agent_id == agent_id:
         return run
-    with _changing(store) as folder:
+    with store.state() as state, state.hold_if_free():
         now = bound(run, agent_id)
         # Another hook may have been quicker, and the agent may have ended.
-        known = _load(folder, f"{agent_id}.json")
+        known = _RUNS.get(state, agent_id)
         if known is not None and known.tool_use_id == run.tool_use_id:
             return known
-        if not run.agent_id and not folder.has(_call(run.tool_use_id)):
+        folder, call = state["agents"], f"{_call(run.tool_use_id)}.json"
+        if not run.agent_id and not folder.has(call):
             return now
-        folder.replace(f"{agent_id}.json", now.to_json(), durable=False)
+        _RUNS.put(state, agent_id, now)
         with suppress(OSError):
             folder.touch(f"{agent_id}{tool_calls.NOTED}")
-        folder.remove(_call(run.tool_use_id))
+        folder.remove(call)
         return now
 
 
@@ -142,16 +155,12 @@ def bound(run: AgentRun, agent_id: str) -> AgentRun:
 
 def find_launched(store: Store, tool_use_id: str) -> AgentRun | None:
     """The run of a call for which no subagent has been seen yet."""
-    with store.folder("agents") as folder:
-        return _load(folder, _call(tool_use_id))
+    return _RUNS.get(store, _call(tool_use_id))
 
 
 def find_agent(store: Store, agent_id: str) -> AgentRun | None:
     """The bound run of a subagent."""
-    if not is_id(agent_id):
-        return None
-    with store.folder("agents") as folder:
-        return _load(folder, f"{agent_id}.json")
+    return _RUNS.get(store, agent_id) if is_id(agent_id) else None
 
 
 def change(
@@ -161,16 +170,17 @@ def change(
 
     Hooks of several tool calls handle one agent at the same time, and another may see
     its end: each change must count, and a run that was forgotten meanwhile stays
-    forgotten.
+    forgotten. Without the lock a conflict is rare, but everybody would wait for an end
+    that was not noted.
     """
-    with _changing(store) as folder:
-        current = _load(folder, _name(run))
+    with store.state() as state, state.hold_if_free():
+        current = _RUNS.get(state, _name(run))
         if current is None and not run.agent_id:
-            current = _by_call(folder, run.tool_use_id)
+            current = find_call(state, run.tool_use_id)
         if current is None:
             return changed(run)
         after = changed(current)
-        folder.replace(_name(after), after.to_json(), durable=False)
+        _RUNS.put(state, _name(after), after)
         return after
 
 
@@ -191,16 +201,6 @@ def end(store: Store, run: AgentRun, *, tokens: int = 0) -> None:
         note_end(store, run.host, run.tool_use_id, again=True, tokens=tokens)
 
 
-@contextmanager
-def _changing(store: Store) -> Iterator[Folder]:
-    """The folder, with the store's lock, or without it if it is not free in time.
-
-    A conflict is rare, but everybody would wait for an end that was not noted.
-    """
-    with store.state() as state, state.hold_if_free():
-        yield state["agents"]
-
-
 def note_sign(store: Store, run: AgentRun, sign: Literal["heard", "stopped"]) -> None:
     """Forget a subagent with a handback once both signs of its end are there.
 
@@ -219,36 +219,36 @@ def drop(store: Store, run: AgentRun) -> None:
 
     Another call for the same request may be the one that was launched: it stays.
     """
-    with _changing(store) as folder:
+    with store.state() as state, state.hold_if_free():
+        gone = {_name(run), _call(run.tool_use_id)}
         if not run.nested:
-            for each in read_all(folder, AgentRun):
-                if (
-                    each.nested
-                    and each.request_id == run.request_id
-                    and not each.agent_id
-                ):
-                    folder.remove(_call(each.tool_use_id))
-        folder.remove(_name(run))
-        folder.remove(_call(run.tool_use_id))
+            gone |= {
+                _call(each.tool_use_id)
+                for each in _RUNS.all(state)
+                if each.nested
+                and each.request_id == run.request_id
+                and not each.agent_id
+            }
+        for name in gone:
+            _RUNS.forget(state, name)
         for sign in _WAITS:
-            folder.remove(run.tool_use_id + sign)
+            state["agents"].remove(run.tool_use_id + sign)
         if run.agent_id:
-            _forget(folder, run.agent_id)
+            _forget(state["agents"], run.agent_id)
     note_end(store, run.host, run.tool_use_id)
 
 
 def forget_agent(store: Store, agent_id: str) -> None:
     """Forget a subagent by its id alone, whatever its record holds."""
-    with _changing(store) as folder:
-        folder.remove(f"{agent_id}.json")
-        _forget(folder, agent_id)
+    with store.state() as state, state.hold_if_free():
+        _RUNS.forget(state, agent_id)
+        _forget(state["agents"], agent_id)
 
 
 def _forget(folder: Folder, agent_id: str) -> None:
     for sign in _SIGNS:
         folder.remove(f"{agent_id}.{sign}")
-    folder.remove(_report_name(agent_id))
-    for ending in OF_AN_AGENT:
+    for ending in (_REPORT, *OF_AN_AGENT):
         folder.remove(f"{agent_id}{ending}")
     tool_calls.forget(folder, agent_id)
 
@@ -264,7 +264,7 @@ def forget_gone(store: Store) -> None:
     with store.state() as state:
         gone = [
             run
-            for run in read_all(state["agents"], AgentRun)
+            for run in _RUNS.all(state)
             if host_is_gone(
                 state,
                 run.session,
@@ -278,20 +278,12 @@ def forget_gone(store: Store) -> None:
 
 def keep_report(store: Store, run: AgentRun, words: str) -> None:
     """Keep the last words of an agent that one of ours started."""
-    with store.folder("agents") as folder:
-        folder.replace(
-            _report_name(run.agent_id), words.encode("utf-8", "replace"), durable=False
-        )
+    _REPORTS.put(store, run.agent_id, words)
 
 
 def report_of(store: Store, run: AgentRun) -> str:
     """The last words of an agent that one of ours started; empty if there are none."""
-    with store.folder("agents") as folder:
-        with suppress(NotAPlainFile):
-            return (folder.read(_report_name(run.agent_id)) or b"").decode(
-                "utf-8", "replace"
-            )
-    return ""
+    return _REPORTS.get(store, run.agent_id) or ""
 
 
 def is_awaited(store: Store, run: AgentRun) -> bool:
@@ -324,30 +316,12 @@ def started_by(store: Store, run: AgentRun) -> list[AgentRun]:
 
 def all_runs(store: Store) -> list[AgentRun]:
     """Every run on record."""
-    with store.folder("agents") as folder:
-        return read_all(folder, AgentRun)
-
-
-def _by_call(folder: Folder, tool_use_id: str) -> AgentRun | None:
-    run = _load(folder, _call(tool_use_id))
-    if run is not None:
-        return run
-    return next(
-        (r for r in read_all(folder, AgentRun) if r.tool_use_id == tool_use_id), None
-    )
-
-
-def _load(folder: Folder, file: str) -> AgentRun | None:
-    return read_quietly(folder, file, AgentRun)
+    return _RUNS.all(store)
 
 
 def _name(run: AgentRun) -> str:
-    return f"{run.agent_id}.json" if run.agent_id else _call(run.tool_use_id)
-
-
-def _report_name(agent_id: str) -> str:
-    return f"{agent_id}.report"
+    return run.agent_id or _call(run.tool_use_id)
 
 
 def _call(tool_use_id: str) -> str:
-    return f"call-{tool_use_id}.json"
+    return f"call-{tool_use_id}"

@@ -1,4 +1,4 @@
-"""Read the notes on the tool calls of our subagents.
+"""What is written down of tool calls: those of our subagents, and a session's own.
 
     agents/<agent_id>.calls     the tool calls seen in it, one JSON line each
     agents/<agent_id>.noted     there while each of them could be written down
@@ -6,10 +6,24 @@
     agents/<tool_use_id>.background   one whose command goes on in the background, or
                                 stands in a skill's text: nobody tells of its end
 
-`bridge.host.call_notes` writes them, and loads nothing of this.
+    sessions/<id>.callers.json    who called our MCP server's tools
+    sessions/<id>.handovers.json  calls that rules have handed to agents
+
+`bridge.host.call_notes` writes the notes on subagents' calls, and loads nothing of
+this.
+
+The MCP server is told the id of a call, and nothing else that holds: its process
+outlives `/clear` with the old session's id, and one server serves a session with all
+its agents. A hook sees each call first and writes down whose it is; without that the
+server cannot tell.
+
+A call that was handed over meets the same request when it is made again while that is
+open. The key stands for the rule, who made the call, and what it says. Only whoever
+made the call may start the agent: the agent's id is beside the request, empty for the
+main thread.
 
 Source: the client starts its shell by `bash -c "… && eval 'COMMAND' && …"`, measured on
-2.1.330.
+2.1.330; `_meta` of tools/call there.
 """
 
 from __future__ import annotations
@@ -18,8 +32,12 @@ from collections import Counter
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from bridge.protocol.claim import HostProcess
-from bridge.protocol.record import json_lines, json_object
+from bridge.protocol import plain_json
+from bridge.protocol.claim import HostProcess, SessionId
+from bridge.protocol.plain_types import field
+from bridge.protocol.record import Record, json_lines, json_object
+from bridge.protocol.value import Value
+from bridge.store.book import Book
 from bridge.store.directory import Folder, NotAPlainFile
 from bridge.store.host_process import identify
 from bridge.store.store import Store
@@ -30,6 +48,20 @@ BACKGROUND = ".background"
 _OPEN = (BASH, BACKGROUND)
 # Characters that a command may hold in another form once its shell quotes it.
 _MARKS = str.maketrans("", "", "'\"\\ \t\r\n")
+
+# Begins the key of handed-over work that no call waits for.
+BESIDE = "beside "
+# Of work that a process of its own does: the session starts no agent for it. The key
+# goes once somebody has been told the answer.
+HEADLESS = "headless "
+# Callers and handovers of one session; the oldest go first. A call may wait for a
+# person's yes before the server hears of it.
+_MAX_KEPT = 200
+_MAX_ID = 1000
+_MAX_BYTES = 1024 * 1024
+
+# By key: the request, and the agent that made the call.
+Handovers = dict[str, tuple[str, str]]
 
 if TYPE_CHECKING:
     from bridge.protocol.claimed_commands import ToolCall
@@ -186,3 +218,125 @@ def _notes(store: Store, agent_id: str) -> list[dict[str, Any]]:
         return []
     with store.state() as state:
         return json_lines(state["agents"].read(f"{agent_id}.calls") or b"")
+
+
+class Agent(Value):
+    """The agent that makes a call, and the client's name for its kind.
+
+    Without an id it is the main thread.
+    """
+
+    agent_id: str = ""
+    agent_type: str = ""
+
+
+class SessionAgent(NamedTuple):
+    """A session, and who in it."""
+
+    session_id: str
+    agent: Agent
+
+
+class Callers(Record):
+    """The latest calls of one session, by the call's id."""
+
+    session_id: SessionId
+    calls: dict[str, Agent] = field(default_factory=dict)
+
+
+_CALLERS = Book.of("sessions", Callers, ".callers.json")
+
+
+def caller_of(store: Store, tool_use_id: str) -> SessionAgent | None:
+    """Who made a call, by its `claudecode/toolUseId`; None if no hook saw it."""
+    if not store.exists():
+        return None
+    for known in _CALLERS.all(store):
+        if tool_use_id in known.calls:
+            return SessionAgent(known.session_id, known.calls[tool_use_id])
+    return None
+
+
+def note_caller(store: Store, caller: SessionAgent, tool_use_id: str) -> None:
+    """Write down who makes a call."""
+    if not 0 < len(tool_use_id) <= _MAX_ID:
+        return
+
+    def noted(known: Callers | None) -> Callers:
+        calls = {**(known.calls if known else {}), tool_use_id: caller.agent}
+        kept = dict(list(calls.items())[-_MAX_KEPT:])
+        return Callers(session_id=caller.session_id, calls=kept)
+
+    _CALLERS.change(store, caller.session_id, noted)
+
+
+def find_handover(store: Store, session_id: str, key: str) -> str | None:
+    """The request that a call was handed to; None if it never was."""
+    found = _known(store, session_id).get(key)
+    return found[0] if found else None
+
+
+def handed_over(store: Store, session_id: str) -> set[str]:
+    """The requests that rules have made there, of whatever kind."""
+    return {request for request, _agent in _known(store, session_id).values()}
+
+
+def callers(store: Store, session_id: str) -> dict[str, str]:
+    """By request, the agent whose call was handed over."""
+    return {
+        request: agent
+        for key, (request, agent) in _known(store, session_id).items()
+        if not key.startswith((BESIDE, HEADLESS))
+    }
+
+
+def untold(store: Store, session_id: str) -> dict[str, str]:
+    """The requests that processes of their own work on, or have answered, by key."""
+    return {
+        key: request
+        for key, (request, _agent) in _known(store, session_id).items()
+        if key.startswith(HEADLESS)
+    }
+
+
+def note_handover(
+    store: Store, session_id: str, key: str, request: str | None, agent_id: str = ""
+) -> None:
+    """Write down the request of a call; None forgets it."""
+
+    def noted(before: Handovers | None) -> Handovers:
+        known = {name: each for name, each in (before or {}).items() if name != key}
+        if request is not None:
+            known[key] = request, agent_id
+        return dict(list(known.items())[-_MAX_KEPT:])
+
+    _HANDOVERS.change(store, session_id, noted)
+
+
+def forget_answer(store: Store, session_id: str, request_id: str) -> None:
+    """Forget the work of a process of its own: nobody is to be told of it."""
+    for key, known in untold(store, session_id).items():
+        if known == request_id:
+            note_handover(store, session_id, key, None)
+
+
+def forget_handovers(store: Store, session_id: str) -> None:
+    """Forget all that was given away: nobody waits for it any more."""
+    _HANDOVERS.forget(store, session_id)
+
+
+def _known(store: Store, session_id: str) -> Handovers:
+    return _HANDOVERS.get(store, session_id) or {}
+
+
+def _read_handovers(data: bytes) -> Handovers:
+    return {
+        key: (str(value[0]), str(value[1]))
+        for key, value in json_object(data).items()
+        if isinstance(value, list) and len(value) == 2  # noqa: PLR2004 - a pair
+    }
+
+
+_HANDOVERS = Book(
+    "sessions", ".handovers.json", _read_handovers, plain_json.dumps, limit=_MAX_BYTES
+)

@@ -13,14 +13,14 @@ the rule, from the beginning. `null` is a value: off.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from contextlib import suppress
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from bridge.errors import InvalidRequest
 from bridge.policy.variable_record import owned_in
 from bridge.protocol import plain_json
-from bridge.store.directory import Folder, NotAPlainFile
+from bridge.protocol.record import json_object
+from bridge.store.book import Book
 from bridge.store.store import Store
 
 if TYPE_CHECKING:
@@ -42,22 +42,17 @@ class Holder(NamedTuple):
     """Whose variables: a session's, or an agent's."""
 
     folder: Literal["sessions", "agents"]
-    file: str
-
-    @property
-    def owner_id(self) -> str:
-        """The id of the session or agent."""
-        return self.file.removesuffix(".json").removesuffix(".vars")
+    owner_id: str
 
     @classmethod
     def session(cls, session_id: str) -> Holder:
         """The variables of a session."""
-        return cls("sessions", f"{session_id}.vars.json")
+        return cls("sessions", session_id)
 
     @classmethod
     def agent(cls, agent_id: str) -> Holder:
         """The variables of an agent of ours."""
-        return cls("agents", f"{agent_id}.vars")
+        return cls("agents", agent_id)
 
 
 class Variable(NamedTuple):
@@ -65,6 +60,13 @@ class Variable(NamedTuple):
 
     value: Any
     owner: Owner
+
+
+class _Values(NamedTuple):
+    """The variables of one holder, and the calls whose changes are in them."""
+
+    variables: Mapping[str, Variable] = MappingProxyType({})
+    applied: tuple[str, ...] = ()
 
 
 class Kept(NamedTuple):
@@ -78,8 +80,8 @@ def read_variables(store: Store, holder: Holder) -> dict[str, Variable]:
     """The variables that were set; none if there is no such file, or it is broken."""
     if not store.exists():
         return {}
-    with store.folder(holder.folder) as folder:
-        return _load(folder, holder.file)[0]
+    found = _BOOKS[holder.folder].get(store, holder.owner_id) or _Values()
+    return {**found.variables}
 
 
 def values_of(store: Store, holder: Holder) -> dict[str, Any]:
@@ -114,18 +116,19 @@ def set_variables(
         InvalidRequest: there would be too many, or too much in them.
     """
     with store.state() as state, state.hold():
-        folder = state[holder.folder]
-        known, applied = _load(folder, holder.file)
+        book = _BOOKS[holder.folder]
+        known, applied = book.get(state, holder.owner_id) or _Values()
         if call and call in applied:
-            return known
+            return {**known}
         if owner == "model":
             check_owner(known, {*changes, *unset}, kept)
         after = {name: each for name, each in known.items() if name not in unset}
         for name, value in changes.items():
             now = _grown(known.get(name), counted.get(name), value)
             after[name] = Variable(now, _owner_of(known, name, owner, kept))
-        data = _data(after, [*applied, call][-_MAX_APPLIED:] if call else applied)
-        folder.replace(holder.file, data, durable=False)
+        if call:
+            applied = (*applied, call)[-_MAX_APPLIED:]
+        book.put(state, holder.owner_id, _Values(after, applied))
     return after
 
 
@@ -166,43 +169,43 @@ def check_owner(
 
 def forget_models(store: Store, names: Collection[str]) -> None:
     """Forget what models had set before these variables became somebody else's."""
-    for folder, suffix in (("sessions", ".vars.json"), ("agents", ".vars")):
+    for book in _BOOKS.values():
         with store.state() as state:
-            for stem in state[folder].names(suffix):
-                if _of_models(_load(state[folder], stem + suffix)[0], names):
+            for owner_id in book.names(state):
+                if _without_models(book.get(state, owner_id), names):
                     with state.hold():
-                        known, applied = _load(state[folder], stem + suffix)
-                        for name in _of_models(known, names):
-                            del known[name]
-                        data = _data(known, applied)
-                        state[folder].replace(stem + suffix, data, durable=False)
+                        after = _without_models(book.get(state, owner_id), names)
+                        if after:
+                            book.put(state, owner_id, after)
 
 
-def _of_models(known: Mapping[str, Variable], names: Collection[str]) -> list[str]:
-    return [name for name in names if name in known and known[name].owner == "model"]
+def _without_models(found: _Values | None, names: Collection[str]) -> _Values | None:
+    """The values without those of models among `names`; None if there are none."""
+    known, applied = found or _Values()
+    gone = {name for name in names if name in known and known[name].owner == "model"}
+    left = {name: each for name, each in known.items() if name not in gone}
+    return _Values(left, applied) if gone else None
 
 
-def _load(folder: Folder, file: str) -> tuple[dict[str, Variable], list[str]]:
-    with suppress(NotAPlainFile, plain_json.JSONDecodeError):
-        record = plain_json.loads(folder.read(file, MAX_BYTES) or b"{}")
-        if isinstance(record, dict):
-            variables = {
-                name: Variable(each.get("value"), each["owner"])
-                for name, each in owned_in(record).items()
-            }
-            return variables, [str(one) for one in record.get("applied") or ()]
-    return {}, []
+def _read(data: bytes) -> _Values:
+    record = json_object(data)
+    variables = {
+        name: Variable(each.get("value"), each["owner"])
+        for name, each in owned_in(record).items()
+    }
+    return _Values(variables, tuple(map(str, record.get("applied") or ())))
 
 
-def _data(variables: Mapping[str, Variable], applied: list[str]) -> bytes:
+def _write(values: _Values) -> bytes:
+    variables = values.variables
     record: dict[str, Any] = {
         "schemaVersion": VERSION,
         "variables": {name: each._asdict() for name, each in variables.items()},
     }
-    if applied:
-        record["applied"] = applied
+    if values.applied:
+        record["applied"] = values.applied
     try:
-        data = plain_json.dumps(record, indented=True)
+        data = plain_json.dumps(record, indented=True, line=True)
     except TypeError as exc:
         raise InvalidRequest(f"a variable's value must be JSON: {exc}") from None
     if len(variables) > MAX_VARIABLES or len(data) > MAX_BYTES:
@@ -210,4 +213,10 @@ def _data(variables: Mapping[str, Variable], applied: list[str]) -> bytes:
             f"too much for one session: at most {MAX_VARIABLES} variables and "
             f"{MAX_BYTES // 1024} KiB"
         )
-    return data + b"\n"
+    return data
+
+
+_BOOKS = {
+    "sessions": Book("sessions", ".vars.json", _read, _write, limit=MAX_BYTES),
+    "agents": Book("agents", ".vars", _read, _write, limit=MAX_BYTES),
+}

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from bridge.protocol.claim import HostProcess
 from bridge.protocol.ids import RequestId
-from bridge.store.lease import host_is_gone
+from bridge.store.claim import host_is_gone
 from bridge.store.live_runs import is_marked, run_of
 from bridge.store.queries import find_unfinished
 from bridge.store.state import State

@@ -25,7 +25,7 @@ from bridge.freshness.kept_reads import keep
 from bridge.protocol.ids import RequestId, check_id
 from bridge.protocol.response import failed
 from bridge.protocol.status import Stage
-from bridge.store.lifecycle import expired
+from bridge.store.claim import expired
 from bridge.store.questions import ask
 from bridge.testing.host import MODEL
 from bridge.testing.outcome import Outcome, question_in, response_to

@@ -16,7 +16,7 @@ from bridge.protocol.judge import judge
 from bridge.protocol.question import KEY, is_question
 from bridge.protocol.response import Response, answered, failed
 from bridge.protocol.status import Stage
-from bridge.store.lifecycle import expired
+from bridge.store.claim import expired
 
 if TYPE_CHECKING:
     from bridge.protocol.question import Asked

@@ -33,7 +33,7 @@ from bridge.change.scope import MAX_PATHS, Scope, scope_of
 from bridge.errors import InvalidRequest
 from bridge.flow.filling import as_text
 from bridge.process.run import Stopped
-from bridge.store.work_folder import check_folder
+from bridge.store.location import check_folder
 from bridge.validation.complexity import Assessment, Complexity, assess, usual_for
 from bridge.validation.rights import why_not_run
 from bridge.validation.words import look_words

@@ -64,8 +64,8 @@ def _end_with_session(
 ) -> None:
     """End the request once the session is not open any more."""
     from bridge.host.rule_request import give_up
-    from bridge.store.handovers import forget_answer
     from bridge.store.sessions import live_sessions
+    from bridge.store.tool_calls import forget_answer
 
     if live_sessions(store, which=lambda s: session_id in s.ids):
         return
@@ -77,8 +77,8 @@ def _end_with_session(
 
 def _wake(store: Store, request_id: str) -> None:
     """Wake the session whose call it was, if nobody has told it the answer."""
-    from bridge.store.handovers import untold
     from bridge.store.sessions import live_sessions
+    from bridge.store.tool_calls import untold
     from bridge.store.wakeups import wake
 
     late = [

@@ -16,7 +16,7 @@ from bridge.protocol.failure_codes import explain
 from bridge.protocol.ids import RequestId
 from bridge.protocol.judge import Judgement, judge
 from bridge.protocol.response import Response, answered, failed
-from bridge.store.lifecycle import expired
+from bridge.store.claim import expired
 
 if TYPE_CHECKING:
     from bridge.protocol.outcome import Outcome

@@ -12,8 +12,8 @@ from bridge.host.agent_usage import taken_so_far, told_in
 from bridge.host.events import HookEvent
 from bridge.protocol.record import LATEST_MS
 from bridge.protocol.usage import Usage
+from bridge.store.charges import final_usage
 from bridge.store.clock import uptime
-from bridge.store.usages import final_usage
 
 USAGE = {
     "input_tokens": 5,

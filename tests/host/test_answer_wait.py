@@ -9,7 +9,7 @@ import pytest
 from bridge.host import answer_wait
 from bridge.host.answer_wait import wait
 from bridge.store.directory import Folder
-from bridge.store.seal import load_key, seal_of
+from bridge.store.records import load_key, seal_of
 
 CALL = {"tool_use_id": "toolu_1", "tool_response": {"isAsync": True}}
 

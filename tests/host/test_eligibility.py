@@ -6,7 +6,7 @@ import pytest
 from storeworld import CountingStore, request, store_in
 
 from bridge.host.eligibility import eligible, may_take
-from bridge.store import lease, sessions, switch
+from bridge.store import claim, sessions, switch
 from bridge.store.host_process import identify
 from bridge.store.sessions import Session
 
@@ -39,8 +39,8 @@ def test_more_sessions_open_the_state_no_more_often(store):
 def test_only_sessions_that_may_take_it_are_looked_for(store, monkeypatch):
     """To see whether a process lives takes longer than to read what it is."""
     looked: list[object] = []
-    alive = lease.liveness
-    monkeypatch.setattr(lease, "liveness", lambda h: looked.append(h) or alive(h))
+    alive = claim.liveness
+    monkeypatch.setattr(claim, "liveness", lambda h: looked.append(h) or alive(h))
     asked = request("a", session="s7")
 
     found = sessions.live_sessions(

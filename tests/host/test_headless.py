@@ -20,7 +20,7 @@ from rulehooks import run
 from bridge.host import headless
 from bridge.host.hook_table import TIMEOUT_S, WAIT_S
 from bridge.protocol.ids import RequestId
-from bridge.store.handovers import untold
+from bridge.store.tool_calls import untold
 
 pytestmark = pytest.mark.slow
 

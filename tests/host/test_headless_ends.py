@@ -23,7 +23,7 @@ from rulehooks import run
 
 from bridge.host import headless
 from bridge.host.agent_rules import AgentRules
-from bridge.store.handovers import HEADLESS, note_handover, untold
+from bridge.store.tool_calls import HEADLESS, note_handover, untold
 
 pytestmark = pytest.mark.slow
 

@@ -8,7 +8,7 @@ from hookprocesses import INSTALLED
 
 from bridge.host.hook_table import HOOKS, entries
 from bridge.policy.tool_classes import is_own
-from bridge.store.callers import Agent, SessionAgent, caller_of
+from bridge.store.tool_calls import Agent, SessionAgent, caller_of
 
 OWN = ["mcp__hostbridge__status", "mcp__plugin_hostbridge_hostbridge__start_agent"]
 

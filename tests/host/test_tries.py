@@ -196,7 +196,7 @@ def test_a_late_invalid_answer_of_the_first_try_changes_nothing(world):
 
 def test_a_call_that_a_rule_turned_into_a_request_has_one_try(world):
     """Nobody but its caller can start the agent, and the caller waits to be told."""
-    from bridge.store.handovers import note_handover
+    from bridge.store.tool_calls import note_handover
 
     request, agent = world.working(timeout_s=600)
     note_handover(world.store, world.session, "toolu_x", request)

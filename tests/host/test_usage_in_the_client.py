@@ -5,7 +5,7 @@ from hostworld import HostWorld, host_world
 
 from bridge.protocol.response import Response
 from bridge.protocol.usage import Usage
-from bridge.store.usages import final_usage
+from bridge.store.charges import final_usage
 from bridge.testing.stage.models import answering, obedient_model
 from bridge.testing.stage.replies import reply, tool_use
 

@@ -5,9 +5,9 @@ from concurrent.futures import ThreadPoolExecutor
 from storeworld import this_process
 
 from bridge.store import sessions
-from bridge.store.callers import Agent, SessionAgent, caller_of, note_caller
 from bridge.store.sessions import Session
 from bridge.store.switch import is_off, switch_off, switch_on
+from bridge.store.tool_calls import Agent, SessionAgent, caller_of, note_caller
 
 MAIN = Agent()
 EXPLORER = Agent(agent_id="agent-a", agent_type="Explore")

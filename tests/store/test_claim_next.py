@@ -20,9 +20,8 @@ from storeworld import (
 from bridge.protocol.ids import new_request_id
 from bridge.protocol.request import Request
 from bridge.store import lock
-from bridge.store.claim_next import _MAX_ENDED, _MAX_LOOKED
+from bridge.store.claim_next import _MAX_ENDED, _MAX_LOOKED, FEW
 from bridge.store.lock import LockBusy
-from bridge.store.passed_over import FEW
 from bridge.store.store import Store
 
 pytestmark = pytest.mark.slow

@@ -9,7 +9,7 @@ from storeworld import put_odd
 
 from bridge.errors import StateRefused
 from bridge.store.directory import Folder, NotAPlainFile
-from bridge.store.rotating_log import append
+from bridge.store.journal import append_line
 
 OTHERS = ["link", "dangling", "loop", "pipe", "folder", "socket"]
 HOSTNAME = Path("/etc/hostname")
@@ -49,7 +49,7 @@ def test_nothing_is_written_through_what_has_the_name(folder, tmp_path, kind):
 def test_a_log_with_something_else_in_its_place_goes_on(folder, tmp_path, kind):
     put_odd(tmp_path / "f" / "log", kind, HOSTNAME)
 
-    append(folder, "log", b"line\n", max_bytes=100, older="old")
+    append_line(folder, "log", b"line\n", max_bytes=100, older="old")
 
     assert (tmp_path / "f" / "log").read_bytes() == b"line\n"
     assert not (tmp_path / "f" / "log").is_symlink()
@@ -59,7 +59,7 @@ def test_a_log_is_not_written_into_somebody_elses_file(folder, tmp_path):
     (tmp_path / "precious").write_text("mine")
     os.link(tmp_path / "precious", tmp_path / "f" / "log")
 
-    append(folder, "log", b"line\n", max_bytes=100, older="old")
+    append_line(folder, "log", b"line\n", max_bytes=100, older="old")
 
     assert (tmp_path / "precious").read_text() == "mine"
     assert (tmp_path / "f" / "log").read_bytes() == b"line\n"

@@ -4,7 +4,7 @@ import multiprocessing
 import os
 import time
 
-from bridge.store import journal, rotating_log
+from bridge.store import journal
 from bridge.store.directory import Folder
 from bridge.store.journal import (
     KEPT_BYTES,
@@ -96,11 +96,11 @@ def test_a_log_with_one_older_name_keeps_two_full_files_of_lines(state):
     def fill(name):
         for number in range(lines):
             line = f"{name}{number:03}\n".encode()
-            rotating_log.append(state, "log", line, max_bytes=size, older="log.1")
+            journal.append_line(state, "log", line, max_bytes=size, older="log.1")
 
     four_at_once(fill)
 
-    kept = rotating_log.read(state, "log.1", "log").split()
+    kept = journal.read_logs(state, "log.1", "log").split()
     assert len({*kept}) == 4 * lines
 
 
@@ -115,10 +115,10 @@ def test_a_log_that_others_fill_at_once_is_not_moved_over_the_last(state, monkey
 
     monkeypatch.setattr(Folder, "move", move)
     for line in (b"first\n", b"third\n"):
-        rotating_log.append(state, "log", line, max_bytes=1, older="log.1")
+        journal.append_line(state, "log", line, max_bytes=1, older="log.1")
 
-    assert rotating_log.read(state, "log.1") == b"first\n"
-    assert rotating_log.read(state, "log") == b"second\nthird\n"
+    assert journal.read_logs(state, "log.1") == b"first\n"
+    assert journal.read_logs(state, "log") == b"second\nthird\n"
 
 
 def test_the_oldest_files_go_when_it_is_too_large(state):

@@ -5,7 +5,7 @@ import os
 import orjson
 from storeworld import FakeClock, claimant, drop, request, take, unseen_process
 
-from bridge.store.lease import host_is_gone
+from bridge.store.claim import host_is_gone
 from bridge.store.store import Store
 
 

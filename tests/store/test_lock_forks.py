@@ -22,7 +22,7 @@ from bridge import own_files
 from bridge.engine import long_steps
 from bridge.errors import StateUnavailable
 from bridge.process.supervised import Supervised
-from bridge.store import live_runs, lock, rotating_log
+from bridge.store import journal, live_runs, lock
 from bridge.store.directory import Folder
 from bridge.store.lock import lock_in, locked
 
@@ -162,7 +162,7 @@ def look_at_a_claim(state: Folder) -> None:
 
 def move_a_full_log(state: Folder) -> None:
     """A lock on it that lived on would keep everybody from moving it aside."""
-    rotating_log.append(state, "a.log", b"more", max_bytes=1, older="b.log")
+    journal.append_line(state, "a.log", b"more", max_bytes=1, older="b.log")
 
 
 @pytest.mark.parametrize(

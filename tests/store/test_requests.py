@@ -25,7 +25,7 @@ from bridge.protocol.ids import new_request_id
 from bridge.protocol.response import failed
 from bridge.protocol.status import Status
 from bridge.store import Found, Submitted, sweep
-from bridge.store.passed_over import FEW
+from bridge.store.claim_next import FEW
 
 
 def test_what_was_submitted_can_be_found(store):
@@ -250,17 +250,17 @@ def test_sweeps_that_are_cut_short_begin_in_different_places(store, clock, monke
         store.submit(request(name, timeout=1000))
     clock.go_on(2)
     began: list[str] = []
-    real = sweep._sweep_waiting
+    real = sweep._sweep_unbegun
 
     def looked(_state, name):
         began.append(name)
         clock.go_on(1)
         return False
 
-    monkeypatch.setattr(sweep, "_sweep_waiting", looked)
+    monkeypatch.setattr(sweep, "_sweep_unbegun", looked)
     for _ in range(6):
         clock.set_wall(0.000001)
         store.sweep(everything=True, limit_s=0.5)
-    monkeypatch.setattr(sweep, "_sweep_waiting", real)
+    monkeypatch.setattr(sweep, "_sweep_unbegun", real)
 
     assert set(began) == {"a", "b", "c"}

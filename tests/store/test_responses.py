@@ -22,7 +22,7 @@ from bridge.errors import InvalidRequest, NewerSchema
 from bridge.protocol.status import Status
 from bridge.store.directory import NotAPlainFile
 from bridge.store.lock import locked
-from bridge.store.seal import is_genuine, load_key, sealed_json
+from bridge.store.records import is_genuine, load_key, sealed_json
 from bridge.store.state import State
 from bridge.store.store import Store
 
@@ -280,14 +280,14 @@ def test_a_claim_between_two_looks_hides_no_request(store, monkeypatch):
     asked = request("a")
     store.submit(asked)
     quick = Store(store.place, lock_wait_s=0.02)
-    look = State.waiting
+    look = State.find_waiting
 
     def claimed_just_before(state, name):
         if path_of(store, "requests", "a").exists():
             path_of(store, "requests", "a").rename(path_of(store, "processing", "a"))
         return look(state, name)
 
-    monkeypatch.setattr(State, "waiting", claimed_just_before)
+    monkeypatch.setattr(State, "find_waiting", claimed_just_before)
     with store.state() as state, locked(state.directory, wait_s=1):
         assert quick.publish(answer(asked), source="test") is True
 

@@ -12,7 +12,7 @@ from bridge.policy.rule_set import Whose
 from bridge.policy.step_record import StepRecord
 from bridge.policy.step_workflow import KEYS, step_of
 from bridge.store import step_states
-from bridge.store.seal import with_seal
+from bridge.store.records import with_seal
 from bridge.store.step_states import BrokenState, WorkflowActive
 from bridge.store.variables import (
     Holder,

@@ -19,7 +19,6 @@ from storeworld import (
 from bridge.errors import StateVanished
 from bridge.store import records, sweep
 from bridge.store import state as state_module
-from bridge.store import store as store_module
 from bridge.store.lock import TURN_S, LockBusy
 from bridge.store.store import Store
 
@@ -28,13 +27,13 @@ from bridge.store.store import Store
 def opened(monkeypatch):
     """The state directories that are opened from now on."""
     found: list[str] = []
-    real = store_module.open_state
+    real = state_module.open_state
 
     def counted(place, **how):
         found.append(str(place.state))
         return real(place, **how)
 
-    monkeypatch.setattr(store_module, "open_state", counted)
+    monkeypatch.setattr(state_module, "open_state", counted)
     return found
 
 
@@ -169,11 +168,11 @@ def test_what_can_be_read_by_now_is_no_longer_unread(store):
     newer = '{"requestId": "a", "schemaVersion": 2}'
     with store.open() as opened, opened.state() as state:
         drop(store, "requests", "a.json", newer)
-        assert state.waiting("a") is None
+        assert state.find_waiting("a") is None
         assert state.unread == {"a": "newer"}
 
         drop(store, "requests", "a.json", request("a").to_json())
-        assert state.waiting("a") is not None
+        assert state.find_waiting("a") is not None
         assert state.unread == {}
 
 

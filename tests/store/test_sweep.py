@@ -16,7 +16,7 @@ from storeworld import (
 from bridge.protocol.claim import Claim, FailedTry
 from bridge.protocol.status import Status
 from bridge.store import Claimant, sweep
-from bridge.store.lifecycle import fate_of_claimed
+from bridge.store.claim import fate_of_claimed
 from bridge.store.state import State
 
 

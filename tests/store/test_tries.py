@@ -19,9 +19,9 @@ from bridge.protocol.ids import new_request_id
 from bridge.protocol.request import Request
 from bridge.protocol.response import failed
 from bridge.protocol.status import Status
+from bridge.store.claim_next import FEW
 from bridge.store.clock import uptime
 from bridge.store.lock import LockBusy
-from bridge.store.passed_over import FEW
 
 NOW_MS = START_US // 1000
 LIMIT = "limit reached; resets in 1 hour"

@@ -87,7 +87,7 @@ def test_two_that_count_at_the_same_time_both_count(store, before):
 @pytest.mark.parametrize("data", [b"", b"{", b"[]", b'{"variables": [1]}', b"\xff"])
 def test_a_broken_file_holds_nothing_and_is_replaced(store, data):
     set_variables(store, HOLDER, {"a": 1}, "rule")
-    (store.place.state / "sessions" / HOLDER.file).write_bytes(data)
+    (store.place.state / "sessions" / f"{HOLDER.owner_id}.vars.json").write_bytes(data)
 
     assert read_variables(store, HOLDER) == {}
     set_variables(store, HOLDER, {"b": 1}, "rule")

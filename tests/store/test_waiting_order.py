@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from storeworld import START_US, claimant, drop, path_of, request, this_process
 
 from bridge.protocol.ids import PRIORITIES, new_request_id
+from bridge.store.queries import in_order
 from bridge.store.store import Store
-from bridge.store.waiting_order import in_order
 
 pytestmark = pytest.mark.slow
 
