@@ -31,23 +31,17 @@ from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any
 from unicodedata import is_normalized
 
-from bridge.policy.command_options import (
-    NamedOptions,
-    read_named,
-    starred,
-    why_not_covered,
-)
-from bridge.policy.command_options import is_about as is_about_command
+from bridge.policy.command_options import read_named
+from bridge.policy.command_rules import Command, why_not
+from bridge.policy.command_rules import covers as covers_command
 from bridge.policy.globs import covers, fixed_part, from_root, stays_below
 from bridge.policy.looking import Sight, only_looks
-from bridge.policy.shell_signs import BLANK, after_cd, shell_sign
+from bridge.policy.shell_signs import after_cd
 from bridge.policy.tool_names import of_own_server, rule_on_host
 from bridge.policy.urls import host_of, is_domain
 from bridge.protocol.wording import in_shell
 
 if TYPE_CHECKING:
-    from bridge.policy.command_options import IsInside
-
     # A path as the tool was given it -> the real absolute path.
     Resolve = Callable[[str], str]
 
@@ -333,34 +327,9 @@ def why_not_granted(rules: Iterable[str], call: Call) -> str | None:
             f"`{in_shell('cd', call.project)} && `"
         )
     try:
-        return why_no_rule_covers(specs, call.command or "", call.is_inside)
+        return why_not(specs, Command.of_line(call.command or ""), call.is_inside)
     except ValueError:
         return None
-
-
-def why_no_rule_covers(
-    specs: Iterable[str], command: str, is_inside: IsInside
-) -> str | None:
-    """As `why_not_granted`; `specs` are the texts in parentheses of the rules."""
-    if shell_sign(command) is not None:
-        return None
-    return why_not_by_options(specs, command, is_inside)
-
-
-def why_not_by_options(
-    specs: Iterable[str], command: str, is_inside: IsInside
-) -> str | None:
-    """As `why_no_rule_covers`, for a command that no shell will read."""
-    named = [
-        rule
-        for rule in map(read_named, specs)
-        if isinstance(rule, NamedOptions) and is_about_command(rule, command)
-    ]
-    if not named:
-        return None
-    # The rule with the most words of the command is the one that was meant.
-    nearest = max(named, key=lambda rule: len(rule.words))
-    return why_not_covered(nearest, command, is_inside)
 
 
 def is_about(rule: Rule, tool: str) -> bool:
@@ -389,38 +358,18 @@ def _grants(rule: Rule, call: Call) -> bool:
 
 
 def _grants_command(spec: str | None, call: Call) -> bool:
-    command = written = call.command
-    if command is None or call.tool_input.get("dangerouslyDisableSandbox"):
+    if call.command is None or call.tool_input.get("dangerouslyDisableSandbox"):
         return False
     if spec is None:
         return True
-    named = read_named(spec)
+    written = call.command
     moved = call.after_cd()
-    if isinstance(named, NamedOptions) or moved.resolve(".") == call.project:
-        call, command = moved, moved.command or ""
+    if read_named(spec) or moved.resolve(".") == call.project:
+        call = moved
     if call.main is not None and not call.is_inside("."):
         return False
-    # A rule that names options does not cover its own text as a command.
-    if named is None and spec in (written, command):
-        return True
-    if isinstance(named, str) or shell_sign(command) is not None:
-        return False
-    if named is not None:
-        return is_about_command(named, command) and (
-            why_not_covered(named, command, call.is_inside) is None
-        )
-    return command_pattern(spec).fullmatch(command.strip(BLANK)) is not None
-
-
-def command_pattern(spec: str) -> re.Pattern[str]:
-    """The pattern of a `Bash` rule, for a whole command."""
-    # `pytest:*` is the client's older way to write `pytest *`.
-    spec = re.sub(r":\*\Z", " *", spec)
-    # `pytest *` covers bare `pytest`, too.
-    is_open = spec.endswith(" *")
-    return re.compile(
-        starred(spec.removesuffix(" *")) + (r"(?:\ .*)?" if is_open else "")
-    )
+    command = Command.of_line(call.command or "", written=written)
+    return covers_command(spec, command, call.is_inside)
 
 
 def _grants_path(rule: Rule, call: Call) -> bool:

@@ -9,7 +9,8 @@ from grants import granted
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bridge.policy.permissions import command_pattern, names_options, parse_rule
+from bridge.policy.command_rules import command_pattern
+from bridge.policy.permissions import names_options, parse_rule
 from bridge.policy.shell_signs import expansion_sign
 from bridge.policy.tool_names import is_known, on_host, rule_on_host
 
