@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from bridge.policy.variable_changes import VariableChanges
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -41,28 +43,25 @@ class Said:
         self.text = text
 
 
-class Change:
+class Change(VariableChanges):
     """What an event came to.
 
     Attributes:
         record: the workflow's record as it is now; it is not written yet.
         is_changed: whether it differs from what it was.
-        changes: variables with their new values.
-        counted: by how much those were counted up that nothing has set.
         moved: the steps it went through: from, to.
         problems: what could not be done, and why.
         waits: why a deed has to wait; nothing of the event has happened then.
     """
 
-    __slots__ = (
-        "changes", "counted", "is_changed", "moved", "problems", "record", "waits",
-    )  # fmt: skip
+    __slots__ = ("is_changed", "moved", "problems", "record", "waits")
+
+    own_names = VariableChanges.own_names | {"tool_failed", "vars", "settings"}
 
     def __init__(self, record: StepRecord) -> None:
+        super().__init__()
         self.record = record
         self.is_changed = False
-        self.changes: Json = {}
-        self.counted: Json = {}
         self.moved: list[tuple[str, str]] = []
         self.problems: list[str] = []
         self.waits = ""
