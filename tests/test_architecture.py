@@ -25,7 +25,7 @@ ROOMS = (
     "workflows", "pipelines", "engine", "validation", "worktrees", "tasks", "flow",
     "agents", "report", "metrics", "freshness", "change", "tracing", "store", "policy",
     "protocol", "process", "config", "setting", "shipped", "routes", "own_files",
-    "errors", "extras",
+    "hints", "errors", "extras",
 )  # fmt: skip
 
 # Pure as a whole; anywhere else a module that is says so in its docstring.

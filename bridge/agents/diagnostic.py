@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
+from bridge.hints import did_you_mean as did_you_mean  # noqa: PLC0414 - many import it from here
 from bridge.protocol.wording import shortened
 
 if TYPE_CHECKING:
@@ -62,14 +63,6 @@ def format_place(place: Place) -> str:
     return text.removeprefix(".")
 
 
-def did_you_mean(word: str, known: Iterable[str], cutoff: float = 0.6) -> str:
-    """`; did you mean …?` if a known word is similar, else nothing."""
-    from difflib import get_close_matches
-
-    found = get_close_matches(word, sorted(known), n=2, cutoff=cutoff)
-    return f"; did you mean {' or '.join(map(repr, found))}?" if found else ""
-
-
 def did_you_mean_tool(name: str, known: Iterable[str]) -> str:
     """The same among tools with the same verb: for a `get_…` no `delete_…`."""
     verb = name.partition("_")[0]
@@ -105,10 +98,3 @@ def aligned(raw: str, value: str, at: int) -> int:
             index = found
     # A place after the last sign is the one behind it.
     return index + 1 if at >= len(value.rstrip()) else max(index, 0)
-
-
-def quoted(text: str, column: int) -> str:
-    """A line and a caret below it; of a long line, what is around the place."""
-    start = max(0, column - 60)
-    shown = text[start : start + 80].replace("\t", " ")
-    return f"    {shown}\n    {' ' * (column - start)}^"

@@ -24,6 +24,7 @@ from bridge.errors import (
     NotTrusted,
     UnknownAgent,
 )
+from bridge.hints import near
 from bridge.protocol.names import GENERAL, MODEL_NAMES
 from bridge.routes import RouteName
 
@@ -80,13 +81,9 @@ def check_agent(name: str, registry: Registry, route: str = "host") -> None:
 
 def nearest(name: str, known: Iterable[str], *, what: str = "agents") -> str:
     """Similar names; if there are none, all names."""
-    # Late, as hooks import this module.
-    from difflib import get_close_matches
-
     names = sorted(known)
-    near = get_close_matches(name, names, n=3, cutoff=0.5)
-    if near:
-        return f"did you mean {' or '.join(near)}?"
+    if found := near(name, names, most=3, cutoff=0.5):
+        return f"did you mean {' or '.join(found)}?"
     rest = len(names) - MAX_NAMED
     more = f" and {rest} more (hostbridge agents list)" if rest > 0 else ""
     return f"known {what} are: {', '.join(names[:MAX_NAMED])}{more}"

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from bridge.agents.diagnostic import Diagnostic, did_you_mean
 from bridge.errors import BridgeError
-from bridge.policy.condition_problem import Problem, place, shown
+from bridge.hints import place
+from bridge.policy.condition_problem import Problem, shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -18,9 +18,9 @@ import math
 import warnings
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
-from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
+from bridge.hints import did_you_mean
 from bridge.policy.condition_problem import InvalidCondition, Problem
 from bridge.policy.condition_spelling import Misspelt, Spelt, name_of, spell
 
@@ -215,7 +215,7 @@ class _Compiler:
             way = f"; a variable that nobody declares is variables.{name}"
             if name.istitle():
                 way = f'; a text stands in quotes: "{name}"'
-            guess = _guess(name, {*self.known, *CONSTANTS}) or way
+            guess = did_you_mean(name, {*self.known, *CONSTANTS}, most=1) or way
             self.problem(node, f"unknown name {name!r}{guess}")
         self.names.append((name, self.at(node)))
         return ["name", self.at(node), name]
@@ -279,7 +279,7 @@ class _Compiler:
         if name not in FUNCTIONS:
             way = f"; there are {', '.join(FUNCTIONS)}"
             way = '; write "part" in text' if name == "contains" else way
-            guess = _guess(name, FUNCTIONS) or way
+            guess = did_you_mean(name, FUNCTIONS, most=1) or way
             return self.problem(node, f"unknown function {name!r}{guess}")
         least, most = FUNCTIONS[name]
         if node.keywords or any(isinstance(one, ast.Starred) for one in arguments):
@@ -324,11 +324,6 @@ def _no_names(nodes: Iterable[ast.expr]) -> ast.expr | None:
             if isinstance(one, ast.Constant) and not str(one.value or "").split():
                 return one
     return None
-
-
-def _guess(name: str, known: Iterable[str]) -> str:
-    near = get_close_matches(name, sorted(known), n=1, cutoff=0.6)
-    return f"; did you mean {near[0]!r}?" if near else ""
 
 
 def _refused(node: ast.expr) -> str:

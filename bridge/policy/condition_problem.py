@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from bridge.errors import BridgeError
+from bridge.hints import place, quoted
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,20 +26,8 @@ class InvalidCondition(BridgeError):
         super().__init__("\n".join(shown(source, p) for p in self.problems))
 
 
-def place(source: str, at: int) -> tuple[int, int]:
-    """Line and column of an offset, both from 1."""
-    before = source[:at]
-    return before.count("\n") + 1, at - (before.rfind("\n") + 1) + 1
-
-
 def shown(source: str, problem: Problem) -> str:
     """`line:column: message`, the line, and a caret below the place."""
     line, column = place(source, problem.at)
-    end = source.find("\n", problem.at)
-    text = source[problem.at - column + 1 : end if end >= 0 else None]
-    text = text.replace("\t", " ")
-    # A long line is cut to what is around the place.
-    start = max(0, column - 60)
-    cut = text[start : start + 80]
-    caret = " " * (column - 1 - start) + "^"
-    return f"{line}:{column}: {problem.message}\n    {cut}\n    {caret}"
+    text = source.split("\n")[line - 1]
+    return f"{line}:{column}: {problem.message}\n{quoted(text, column - 1)}"

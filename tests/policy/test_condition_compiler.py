@@ -6,6 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from thoroughness import examples
 
+from bridge.hints import place
 from bridge.policy.condition import ConditionError, evaluate
 from bridge.policy.condition_compiler import (
     EVENT_NAMES,
@@ -13,7 +14,7 @@ from bridge.policy.condition_compiler import (
     MAX_LENGTH,
     compile_condition,
 )
-from bridge.policy.condition_problem import InvalidCondition, place
+from bridge.policy.condition_problem import InvalidCondition
 from bridge.policy.condition_text import compile_text
 from bridge.policy.variable_names import shadowed
 
