@@ -15,7 +15,7 @@ from bridge.policy.tool_classes import HANDBACK, is_own, usual_name
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterator, Mapping
     from typing import Any
 
     from bridge.policy.condition import Shell
@@ -92,7 +92,7 @@ def refusal(
     gate = step["gate"]
     why = _refused_tool(gate, tool)
     if why is None and gate["rules"]:
-        why = _refused_by_rule(record, gate["rules"], fields, whose, shell)
+        why = _refused_by_rule(record, fields, whose, shell)
     if why is None or _is_way_out(tool, fields):
         return None
     return f"hostbridge: {_place(record)} {why}\n{_how_to_go_on(record, step)}"
@@ -171,28 +171,46 @@ def _is_way_out(tool: str, fields: Json) -> bool:
 
 def _refused_by_rule(
     record: StepRecord,
-    rules: Iterable[GateRule],
     fields: Json,
     whose: Callable[[], Whose],
     shell: Callable[[], Shell],
 ) -> str | None:
+    for rule, answer in _answers(record, fields, whose, shell, block=True):
+        # What may be the case counts: the step refuses it.
+        if answer in {"yes", "may"}:
+            return f"refuses this call: {rule['reason']}"
+        if answer != "no":
+            where = f"{rule['text']!r} ({rule['at']})"
+            return f"refuses this call: {where} cannot be asked: {answer}"
+    return None
+
+
+def _answers(
+    record: StepRecord,
+    fields: Json,
+    whose: Callable[[], Whose],
+    shell: Callable[[], Shell],
+    *,
+    block: bool,
+) -> Iterator[tuple[GateRule, str]]:
+    """Rules of the step about a call: yes, no, may, or why one cannot be asked."""
+    step, scope = step_of(record), None
+    for rule in step["gate"]["rules"] if step else ():
+        tools = rule.get("tools")
+        name = usual_name(str(fields.get("tool_name")))
+        if rule["block"] is block and (not tools or _fits(name, tools)):
+            scope = scope or scope_in(record, fields, whose())
+            yield rule, _answer(rule["when"], scope, shell())
+
+
+def _answer(code: Any, scope: Mapping[str, Any], shell: Shell) -> str:
+    """Whether a condition holds: yes, no, may, or why it cannot be asked."""
     from bridge.policy.condition import ConditionError, decide
 
-    scope: Json | None = None
-    for rule in rules:
-        tools = rule.get("tools")
-        name = usual_name(fields["tool_name"])
-        if not rule["block"] or (tools and not _fits(name, tools)):
-            continue
-        scope = scope or scope_in(record, fields, whose())
-        try:
-            # What may be the case counts: the step refuses it.
-            if decide(rule["when"], scope, shell()) != "no":
-                return f"refuses this call: {rule['reason']}"
-        except ConditionError as error:
-            where = f"{rule['text']!r} ({rule['at']})"
-            return f"refuses this call: {where} cannot be asked: {error.message}"
-    return None
+    try:
+        return decide(code, scope, shell)
+    except ConditionError as error:
+        return error.message
 
 
 def warnings(
@@ -202,25 +220,8 @@ def warnings(
     shell: Callable[[], Shell] = dict,
 ) -> list[str]:
     """What the step's rules say about a call that it lets pass."""
-    step = step_of(record)
-    rules = (
-        [rule for rule in step["gate"]["rules"] if not rule["block"]] if step else []
-    )
-    if not rules:
-        return []
-    from bridge.policy.condition import ConditionError, decide
-
-    scope, said = scope_in(record, fields, whose()), []
-    for rule in rules:
-        tools = rule.get("tools")
-        if tools and not _fits(usual_name(str(fields.get("tool_name"))), tools):
-            continue
-        try:
-            if decide(rule["when"], scope, shell()) == "yes":
-                said.append(str(rule["reason"]))
-        except ConditionError:
-            continue
-    return said
+    answers = _answers(record, fields, whose, shell, block=False)
+    return [str(rule["reason"]) for rule, answer in answers if answer == "yes"]
 
 
 def scope_in(record: StepRecord, fields: Json, whose: Whose) -> Json:
@@ -302,17 +303,9 @@ def concerns(
     if not conditions:
         return False
     scope = scope_in(record, fields, whose())
-    return any(_may_hold(each, scope, shell()) for each in conditions)
-
-
-def _may_hold(code: Any, scope: Mapping[str, Any], shell: Shell) -> bool:
-    from bridge.policy.condition import ConditionError, decide
-
-    try:
-        return decide(code, scope, shell) == "yes"
-    except ConditionError:
-        # It is to be reported.
-        return True
+    # That one cannot be asked is to be reported.
+    answers = (_answer(each, scope, shell()) for each in conditions)
+    return any(answer not in {"no", "may"} for answer in answers)
 
 
 def _how_to_go_on(record: StepRecord, step: CompiledStep) -> str:

@@ -100,8 +100,6 @@ WRAPPERS = {
         "strace, ltrace",
         Wrapper("-o -e -p -s -E -u -a -O -P -S -I -b -X -n -l -F -A -w"),
     ),
-    # The parser takes these for commands after `time`, `!` and `coproc`.
-    **_rows("{, !, if, then, else, elif, while, until, do, coproc", Wrapper(sets=True)),
     **_rows("pdb, pdb3", Wrapper("-c", modules="-m")),
     **_rows("nix develop, nix shell", Wrapper(modules="-c --command", skip=99)),
     # The environment, the user, the time, the terminal.
