@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from bridge.agents.diagnostic import Diagnostic, did_you_mean
 from bridge.errors import BridgeError
 from bridge.hints import place
-from bridge.policy.condition_problem import Problem, shown
+from bridge.policy.condition_compiler import Problem, shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

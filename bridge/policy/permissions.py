@@ -42,9 +42,10 @@ from bridge.policy.tool_paths import (
     SEARCHES,
     governing,
     governing_above,
+    host_of,
+    is_domain,
     paths_of,
 )
-from bridge.policy.urls import host_of, is_domain
 from bridge.protocol.wording import in_shell
 
 if TYPE_CHECKING:

@@ -1,4 +1,4 @@
-"""The commands of a shell's text: keywords, groups, functions, words. Pure.
+"""The commands of a shell's text: what is open, words, keywords, functions. Pure.
 
 Source: Bash reference manual, "Shell Grammar".
 """
@@ -7,15 +7,17 @@ from __future__ import annotations
 
 import re
 
-from bridge.policy.shell_frames import PIPES, SYNTAX, Found, Frames
 from bridge.policy.shell_words import MAX_RAW, TOKENS, UNKNOWN, Word
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from bridge.policy.shell_frames import Frame
 
+SYNTAX = "a part is not the syntax of bash"
+NO_END = "a here-document does not end"
+PIPES = frozenset({"|", "|&"})
+SAME = object()
 # What opens commands, and the word that closes them.
 OPENS = {
     "if": "fi", "while": "done", "until": "done", "for": "done", "select": "done",
@@ -37,12 +39,140 @@ _SUBSCRIPT = re.compile(r"'[^'\[]*\[[^']*[$`]")
 _NAMED_COPROC = re.compile(r"[ \t]+(?:[{(]|(?:if|for|while|until|case|select)\b)")
 # Between these a function is defined for all that follows.
 _ENDS = frozenset({"", ";", "\n"})
-# Functions may stand in one another, as deep as the text is long.
+# Functions may stand in one another, as deep as may be.
 _MOST_OF_BODY = 2_000
+_MAX_FRAMES = 1_000
 
 
-class Commands(Frames):
-    """Takes the words of commands."""
+class Here:
+    """A here-document: its text, once its lines have come."""
+
+    def __init__(self, sign: str, mark: str) -> None:
+        self.has_tabs = sign == "<<-"
+        self.is_quoted = re.search(r"['\"\\]", mark) is not None
+        self.end = re.sub(r"\\(.)|['\"]", r"\1", mark, flags=re.S)
+        self.text = ""
+
+
+class Frame:
+    """What is open: commands between brackets or keywords, quotes, an expansion."""
+
+    def __init__(self, kind: str, tokens: str, at: int, owner: list[Found]) -> None:
+        self.kind = kind
+        self.tokens = TOKENS[tokens]
+        self.at = at
+        # Its commands; what they all read: text, UNKNOWN, or None for a file.
+        self.owner = owner
+        self.given: Any = SAME
+        self.around: Frame | None = None
+        self.function: tuple[str, int] | None = None
+        self.hides = False
+        # How many brackets are open in arithmetic.
+        self.level = 0
+        # The word that is being read, and where it begins.
+        self.parts: list[str] = []
+        self.word: int | None = None
+        # The here-documents whose lines are still to come.
+        self.waiting: list[Here] = []
+        # The sign before the command, and where it begins.
+        self.before = ""
+        self.start = at
+        self.begin()
+
+    def begin(self) -> None:
+        """Begin the next command."""
+        self.words: list[Word] = []
+        self.stdin: Any = UNKNOWN if self.before in PIPES else SAME
+        self.redirect = ""
+        # What the words that follow belong to: `for`, `case`, `function`, `time`.
+        self.header = ""
+        self.defining: tuple[str, int] | None = None
+        self.is_empty = True
+        # What has just ended, whose input may follow.
+        self.last: Frame | None = None
+
+
+class Found:
+    """A command: its words, where it stands, and what it reads."""
+
+    def __init__(self, words: list[Word], at: int, frame: Frame, given: Any) -> None:
+        self.words: list[str] = [*words]
+        self.at = at
+        self.frame = frame
+        self.given = given
+
+    @property
+    def stdin(self) -> Any:
+        """The text that it reads; UNKNOWN from a pipe, None if it is neither."""
+        given = self.frame.given if self.given is SAME else self.given
+        return given.text if isinstance(given, Here) else given
+
+
+class Commands:
+    """What is open at a place of a text, and what was read up to there.
+
+    Attributes:
+        commands: those of the text itself.
+        functions: by name, the bodies of functions, each with its text.
+        hides_from: where the first definition stands that all after it see.
+        assigned: `NAME=value`, as far as it is known.
+        loose: texts from which an expansion may come.
+        opaque: what is evaluated once more; whether all of it is known; where it is.
+        bodies: the texts of here-documents.
+        problems: what could not be read.
+    """
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.commands: list[Found] = []
+        self.functions: dict[str, list[tuple[list[Found], str]]] = {}
+        self.hides_from: dict[str, int] = {}
+        self.assigned: list[str] = []
+        self.loose: list[str] = []
+        self.opaque: list[tuple[str, bool, str]] = []
+        self.bodies: list[str] = []
+        # Those of functions, too.
+        self.all_commands: list[Found] = []
+        self.problems: list[str] = []
+        # In a text inside another: how deep it is, and where in the outermost.
+        self.depth = 0
+        self.at: int | None = None
+        self.frames: list[Frame] = []
+        # Frames of commands, each after what is around it.
+        self.groups: list[Frame] = []
+
+    def problem(self, why: str) -> None:
+        """Note what cannot be read."""
+        if why not in self.problems:
+            self.problems.append(why)
+
+    def open(
+        self, kind: str, at: int, owner: list[Found] | None = None, tokens: str = "("
+    ) -> Frame:
+        """Begin what a sign or a word opens."""
+        owner = self.frames[-1].owner if owner is None else owner
+        frame = Frame(kind, tokens, at, owner)
+        self.frames.append(frame)
+        self.groups.append(frame)
+        if len(self.frames) > _MAX_FRAMES:
+            # Nobody writes this, and to say what each starts takes its time.
+            self.problem("too many brackets inside one another")
+            self.text = self.text[:at]
+        return frame
+
+    def close(self) -> Frame:
+        """End what is open."""
+        frame = self.frames.pop()
+        if frame.waiting and frame.kind != "(":
+            self.problem(NO_END)
+        return frame
+
+    def add(self, value: str, at: int) -> None:
+        """Add to the word that is being read."""
+        frame = self.frames[-1]
+        if frame.word is None:
+            frame.word = at
+        frame.parts.append(value)
 
     def end_word(self, at: int) -> None:
         """Take the word that ends here."""
@@ -161,7 +291,8 @@ class Commands(Frames):
         group.header = kind if kind in LOOPS or kind == "case" else ""
         around = self.frames[:-1]
         group.hides = (
-            self.at is None
+            group.function is not None
+            and self.at is None
             and outer.before in _ENDS
             and all(one.kind in {"", "{"} and not one.function for one in around)
         )
@@ -203,7 +334,8 @@ class Commands(Frames):
             self.hides_from.setdefault(*last.function)
         if sign in PIPES:
             # What it prints is the text of another one.
-            self.loose.append(self.text[frame.start : at][:MAX_RAW])
+            end = min(at, frame.start + MAX_RAW)
+            self.loose.append(self.text[frame.start : end])
         frame.before, frame.start = sign, at + len(sign)
         frame.begin()
 

@@ -9,15 +9,25 @@ from __future__ import annotations
 
 import re
 
-from bridge.policy.shell_frames import NO_END, PIPES, SAME, SYNTAX, Here
-from bridge.policy.shell_grammar import ASSIGNMENT, LOOPS, OPENS, TEXTS, Commands
+from bridge.policy.shell_grammar import (
+    ASSIGNMENT,
+    LOOPS,
+    NO_END,
+    OPENS,
+    PIPES,
+    SAME,
+    SYNTAX,
+    TEXTS,
+    Commands,
+    Here,
+)
 from bridge.policy.shell_words import MAX_RAW, TOKENS, UNKNOWN, VALUES
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from bridge.policy.shell_frames import Frame
+    from bridge.policy.shell_grammar import Frame
 
 _MARK = re.compile(
     r"""[ \t]*(?P<mark>(?:\\.|'[^']*'|"(?:[^"\\]|\\.)*"|[^\s;&|()<>'"\\])+)""", re.S
@@ -109,14 +119,14 @@ class Scanner(Commands):
 
     def on_end(self, token: re.Match[str]) -> None:
         """The end of quotes, or of the expansion of a parameter."""
-        frame = self.close()
-        raw = self.text[frame.at : token.end()]
-        if raw.endswith("@P}"):
+        frame, end = self.close(), token.end()
+        if self.text.startswith("@P}", end - 3):
             # As a prompt: commands in the value are run.
-            self.opaque.append(("", False, raw[:MAX_RAW]))
+            raw = self.text[max(frame.at, end - MAX_RAW) : end]
+            self.opaque.append(("", False, raw))
         if frame.kind == "${" and self.frames[-1].tokens is TOKENS["<<"]:
             # What it may stand for is in it: `${X:-pytest}`.
-            self.frames[-1].parts.append(raw)
+            self.frames[-1].parts.append(self.text[frame.at : end])
 
     def on_sum_end(self, token: re.Match[str]) -> int | None:
         """A bracket that closes in arithmetic."""

@@ -17,8 +17,7 @@ import copy
 import json
 
 from bridge.policy.condition import NO_SHELL, ConditionError, decide
-from bridge.policy.step_change import Busy, Change, Said
-from bridge.policy.step_message import introduction, shortened
+from bridge.policy.step_change import Busy, Change, Said, introduction, shortened
 from bridge.policy.step_workflow import (
     event_key,
     handlers,
@@ -26,8 +25,7 @@ from bridge.policy.step_workflow import (
     scope_in,
     step_of,
 )
-from bridge.policy.value_length import check_length
-from bridge.policy.variable_changes import value_of
+from bridge.policy.variable_changes import check_length, value_of
 from bridge.protocol.digest import sha256_of
 
 TYPE_CHECKING = False

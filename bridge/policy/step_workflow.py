@@ -5,11 +5,19 @@ is active, so conditions are imported only where a step has some.
 `bridge.workflows.reader` compiles the workflow, `bridge.store.step_states` keeps it
 beside the state, in one record: see `bridge.policy.step_record`.
 
+The client gives a result in the form of each tool: a mapping for most of its own,
+content blocks for those of MCP servers, whose text is often JSON. A tool of ours
+answers with JSON, so that `tool_output.passed` means what it says.
+
 An MCP tool is `server:tool` in the lists about servers. What a model needs to go on is
-always allowed: see `is_always_allowed`.
+always allowed: see `_is_way_out`.
+
+Source: measured on Claude Code 2.1.330, PostToolUse and PostToolUseFailure.
 """
 
 from __future__ import annotations
+
+import json
 
 from bridge.policy.tool_classes import HANDBACK, is_own, usual_name
 
@@ -31,6 +39,7 @@ if TYPE_CHECKING:
 
     Json = dict[str, Any]
 
+
 VERSION = 1
 # Those of `StepRecord`, which only type checkers load.
 _KEYS = (
@@ -41,7 +50,8 @@ _KEYS = (
 KEYS = frozenset(_KEYS.split())
 # What our own MCP server is called in lists about servers, however it is installed.
 OWN_SERVER = "hostbridge"
-TOOL_EVENTS = frozenset({"PostToolUse", "PostToolUseFailure"})
+FAILURE = "PostToolUseFailure"
+TOOL_EVENTS = frozenset({"PostToolUse", FAILURE})
 # Without the first, a model never learns of an MCP tool; with the others it answers.
 _ALWAYS = frozenset({"ToolSearch", HANDBACK, "StructuredOutput"})
 # Those of our own tools with which a model finds its way out of a step.
@@ -230,8 +240,6 @@ def scope_in(record: StepRecord, fields: Json, whose: Whose) -> Json:
 
     scope = scope_of(fields, whose)
     if fields.get("hook_event_name") in TOOL_EVENTS:
-        from bridge.policy.tool_output import output_of
-
         scope["tool_output"] = output_of(fields)
     return place_in(scope, record)
 
@@ -247,7 +255,7 @@ def place_in(scope: Json, record: StepRecord) -> Json:
     usual = {"state": {"variables": variables, "step": step}}
     usual["session_id"] = scope["session"]["id"]
     own = {
-        "tool_failed": event == "PostToolUseFailure",
+        "tool_failed": event == FAILURE,
         "workflow": record["code"]["name"],
         "current_step": step,
         "vars": variables,
@@ -334,3 +342,50 @@ def stop_refusal(record: StepRecord) -> PrematureStop | None:
     if said is None or record.get("stops", 0) >= said["max"]:
         return None
     return said
+
+
+def output_of(fields: Json) -> Any:
+    """The result of the call that an event of the client's is about.
+
+    A call that failed gives `{"error": TEXT}`; an event that is no end of a call None.
+    """
+    event = fields.get("hook_event_name")
+    if event not in TOOL_EVENTS:
+        return None
+    if event == FAILURE:
+        return {"error": fields.get("error")}
+    response = fields.get("tool_response")
+    if str(fields.get("tool_name")).startswith("mcp__"):
+        return _of_server(response)
+    return response
+
+
+def _of_server(response: Any) -> Any:
+    """The result of an MCP tool: its structured content, or else its text."""
+    if isinstance(response, dict):
+        if response.get("structuredContent") is not None:
+            return response["structuredContent"]
+        if not isinstance(response.get("content"), list):
+            return response
+        response = response["content"]
+    if isinstance(response, str):
+        return _parsed(response)
+    if not isinstance(response, list):
+        return response
+    texts = [text for each in response if (text := _text_of(each)) is not None]
+    return _parsed(texts[0]) if len(texts) == 1 else [_parsed(text) for text in texts]
+
+
+def _text_of(block: Any) -> str | None:
+    text = block.get("text") if isinstance(block, dict) else None
+    return text if isinstance(text, str) else None
+
+
+def _parsed(text: str) -> Any:
+    """The JSON object or list that a text is, or else the text itself."""
+    if text.lstrip()[:1] not in ("{", "["):
+        return text
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return text

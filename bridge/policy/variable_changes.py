@@ -1,6 +1,11 @@
-"""What rules and workflows do to variables in one event. Pure."""
+"""What rules and workflows do to variables in one event, and how long a value may be.
+
+Pure.
+"""
 
 from __future__ import annotations
+
+import json
 
 from bridge.policy.condition import MAY, NO_SHELL, ConditionError, evaluate
 from bridge.policy.rule_set import Whose, scope_of
@@ -13,6 +18,9 @@ if TYPE_CHECKING:
     from bridge.policy.condition import Shell
 
     Json = dict[str, Any]
+
+# Half of what all variables of a conversation may have.
+MAX_BYTES = 512 * 1024
 
 
 class VariableChanges:
@@ -76,3 +84,19 @@ def value_of(code: Any, scope: Json, shell: Shell = NO_SHELL) -> Any:
     """The value of a compiled expression; None for MAY."""
     found = evaluate(code, scope, shell)
     return None if found is MAY else found
+
+
+def check_length(name: str, value: Any) -> None:
+    """Check that a variable may have this value.
+
+    Raises:
+        ValueError: it is too long.
+    """
+    if not isinstance(value, (str, list, dict)):
+        return
+    size = len(json.dumps(value, ensure_ascii=False).encode("utf-8", "replace"))
+    if size > MAX_BYTES:
+        raise ValueError(
+            f"{name}: the value has {size:,} bytes, and {MAX_BYTES:,} is the limit; "
+            "take a field of it"
+        )

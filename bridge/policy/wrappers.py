@@ -18,12 +18,12 @@ import re
 from collections import namedtuple
 from itertools import pairwise
 
-from bridge.policy.plain_programs import PLAIN
 from bridge.policy.shell_words import MAX_RAW, UNKNOWN, raw_of
 from bridge.policy.wrapper_table import (
     ELSEWHERE,
     GLOBALS,
     OPTIONS,
+    PLAIN,
     PYTHON,
     WRAPPERS,
     Wrapper,

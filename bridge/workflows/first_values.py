@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 from bridge.agents.diagnostic import did_you_mean
 from bridge.errors import InvalidRequest
 from bridge.policy.condition import ConditionError
-from bridge.policy.value_length import check_length
-from bridge.policy.variable_changes import value_of
+from bridge.policy.variable_changes import check_length, value_of
 from bridge.protocol.names import declared_as
 from bridge.store.variables import NotYours, Variable, read_variables
 

@@ -12,11 +12,11 @@ from bridge.policy.condition_compiler import (
     EVENT_NAMES,
     MAX_DEPTH,
     MAX_LENGTH,
+    InvalidCondition,
     compile_condition,
+    shadowed,
 )
-from bridge.policy.condition_problem import InvalidCondition
 from bridge.policy.condition_text import compile_text
-from bridge.policy.variable_names import shadowed
 
 KNOWN = {*EVENT_NAMES, "validation_model", "task"}
 
