@@ -19,7 +19,6 @@ from bench.table import Row, show
 from bench.timing import run, take_turns
 
 import bridge
-from bridge.policy.bash_parser import parser_folders
 from bridge.policy.condition_compiler import compile_condition
 
 if TYPE_CHECKING:
@@ -35,12 +34,12 @@ for name in sys.argv[1:]:
         json.loads(file.read())
 """
 DECIDE = f"""
-import json, sys, time
+import json, sys
 sys.path.append({str(PACKAGE)!r})
 from bridge.policy.condition import decide
 from bridge.policy.shell_functions import shell
 rules, event = [json.loads(open(name, "rb").read()) for name in sys.argv[1:]]
-functions = shell(time.process_time, {parser_folders()!r})
+functions = shell()
 print([decide(rule, event, functions) for rule in rules].count("no"))
 """
 NO_MATCH = [

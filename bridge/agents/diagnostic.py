@@ -98,10 +98,3 @@ def aligned(raw: str, value: str, at: int) -> int:
             index = found
     # A place after the last sign is the one behind it.
     return index + 1 if at >= len(value.rstrip()) else max(index, 0)
-
-
-def quoted(text: str, column: int) -> str:
-    """A line and a caret below it; of a long line, what is around the place."""
-    start = max(0, column - 60)
-    shown = text[start : start + 80].replace("\t", " ")
-    return f"    {shown}\n    {' ' * (column - start)}^"

@@ -84,8 +84,8 @@ def nearest(name: str, known: Iterable[str], *, what: str = "agents") -> str:
     from bridge.hints import close
 
     names = sorted(known)
-    if near := close(name, names, most=3):
-        return f"did you mean {' or '.join(near)}?"
+    if found := close(name, names, most=3, cutoff=0.5):
+        return f"did you mean {' or '.join(found)}?"
     rest = len(names) - MAX_NAMED
     more = f" and {rest} more (hostbridge agents list)" if rest > 0 else ""
     return f"known {what} are: {', '.join(names[:MAX_NAMED])}{more}"

@@ -16,7 +16,8 @@ from typing import Any
 
 import yaml
 
-from bridge.agents.diagnostic import Diagnostic, Place, aligned, nearest_line, quoted
+from bridge.agents.diagnostic import Diagnostic, Place, aligned, nearest_line
+from bridge.hints import quoted
 
 MAX_VALUES = 20_000
 MAX_DEPTH = 50

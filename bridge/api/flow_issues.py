@@ -10,7 +10,7 @@ from bridge.engine.asks import has_issues
 from bridge.engine.link import asked_about_issues
 from bridge.errors import BridgeError
 from bridge.flow.compiler import compile_flow
-from bridge.policy.condition_problem import Problem
+from bridge.policy.condition_compiler import Problem
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

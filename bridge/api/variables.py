@@ -185,7 +185,7 @@ class Variables:
             InvalidRequest: a name means something else in conditions, or there would be
                 too much in them.
         """
-        from bridge.policy.variable_names import shadowed
+        from bridge.policy.condition_compiler import shadowed
 
         for problem in shadowed(values):
             raise InvalidRequest(problem)

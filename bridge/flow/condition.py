@@ -15,8 +15,11 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from bridge.flow.problems import near
-from bridge.policy.condition_compiler import compile_condition
-from bridge.policy.condition_problem import InvalidCondition, Problem
+from bridge.policy.condition_compiler import (
+    InvalidCondition,
+    Problem,
+    compile_condition,
+)
 
 if TYPE_CHECKING:
     Code = Any

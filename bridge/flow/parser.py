@@ -23,7 +23,7 @@ from bridge.flow.head import read_head
 from bridge.flow.mistakes import HINTS, NO_ELSE, mistake_at
 from bridge.flow.problems import InvalidFlow, Problems, TooMany
 from bridge.flow.token_reader import Lost
-from bridge.policy.condition_problem import InvalidCondition
+from bridge.policy.condition_compiler import InvalidCondition
 
 if TYPE_CHECKING:
     from collections.abc import Callable

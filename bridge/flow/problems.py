@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from bridge.agents.diagnostic import Diagnostic
 from bridge.errors import BridgeError
-from bridge.hints import did_you_mean
-from bridge.policy.condition_problem import Problem, place, shown
+from bridge.hints import did_you_mean, place
+from bridge.policy.condition_compiler import Problem, shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -33,7 +33,7 @@ from bridge.host.request_tokens import mentions
 from bridge.host.step_remains import end_broken, remove_stale_sign
 from bridge.host.told_later import tell_later
 from bridge.policy import step_workflow
-from bridge.policy.step_message import introduction
+from bridge.policy.step_change import introduction
 from bridge.policy.tool_classes import HANDBACK
 from bridge.protocol.ids import RequestId
 from bridge.store import step_states

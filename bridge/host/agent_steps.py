@@ -18,7 +18,7 @@ from bridge.host.rule_request import Delegator
 from bridge.host.step_gate import Bound, shell
 from bridge.host.step_requests import StepRequests
 from bridge.policy import step_workflow
-from bridge.policy.step_message import introduction
+from bridge.policy.step_change import introduction
 from bridge.rules.compiled import kept_variables
 from bridge.store import step_states
 from bridge.store.variables import Holder

@@ -144,7 +144,7 @@ def _decided(state: str, raw: Json, run: Json | None) -> tuple[Decision, Whose]:
     whose = rule_gate.whose_of(state, raw, run, defaults)
     if compiled is None or is_off(state, raw):
         return Decision(), whose
-    shell = rule_gate.shell(None)
+    shell = rule_gate.shell()
     decision = decide_event(compiled["rules"], raw, whose, filled_in, shell)
     for fired in decision.fired:
         if fired.how == "skipped":

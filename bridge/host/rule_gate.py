@@ -37,7 +37,7 @@ def fires(event: str, state: str, fields: Json, run: Json | None) -> bool:
             return False
         whose = whose_of(state, fields, run, compiled["variables"])
         scope = scope_of(fields, whose)
-        return any_fires(compiled["rules"], scope, whose, shell(compiled.get("parser")))
+        return any_fires(compiled["rules"], scope, whose, shell())
     except Exception:  # noqa: BLE001 - damaged: the full hook compiles them again
         return True
 
@@ -65,7 +65,7 @@ def may_refuse(event: str, state: str, fields: Json) -> bool:
             return False
         whose = whose_of(state, fields, None, compiled["variables"])
         rules = filter(is_blocking, compiled["rules"])
-        functions = shell(compiled.get("parser"))
+        functions = shell()
         return any_fires(rules, scope_of(fields, whose), whose, functions)
     except Exception:  # noqa: BLE001 - damaged: one of them may
         return True
@@ -89,13 +89,11 @@ def load_rules(state: str, event: str) -> Json | None:
     return None
 
 
-def shell(folders: list[str] | None) -> Shell:
+def shell() -> Shell:
     """The functions of conditions that read commands."""
-    import time
-
     from bridge.policy.shell_functions import shell as functions
 
-    return functions(time.process_time, folders)
+    return functions()
 
 
 def whose_of(state: str, fields: Json, run: Json | None, defaults: Json) -> Whose:

@@ -43,7 +43,7 @@ def shell() -> Any:
     """The functions of conditions that read commands."""
     from bridge.host.rule_gate import shell as functions
 
-    return functions(None)
+    return functions()
 
 
 def has_say(event: str, state: str, fields: Json, run: Json | None) -> bool:

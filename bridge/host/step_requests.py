@@ -67,7 +67,7 @@ class StepRequests:
         """
         if action["do"] == "spawn_agent":
             return self.spawn(given, key)
-        from bridge.policy.tool_output import with_old_names
+        from bridge.policy.earlier_names import with_old_names
         from bridge.tasks.claims import holder_in, holder_of_run
         from bridge.tasks.task import Holder
         from bridge.tasks.tool_table import call

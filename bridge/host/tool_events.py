@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -69,7 +68,7 @@ def _for_the_user(event: HookEvent) -> output.HookOutput | None:
         return None
     from bridge.policy.own_commands import find_refused
 
-    refused = find_refused(command, time.process_time)
+    refused = find_refused(command)
     if refused is None:
         return None
     return output.deny(
@@ -200,10 +199,9 @@ def _user_asks(hook: HookContext, call: Call) -> bool:
     asked = open_commands(rules)
     if not asked or not call.command:
         return False
-    from bridge.policy.bash_parser import BashParser
     from bridge.policy.started_programs import read
 
-    reading = read(call.command, BashParser(time.process_time))
+    reading = read(call.command)
     return reading.runs(asked) is not False
 
 

@@ -16,8 +16,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from bridge.hints import did_you_mean
-from bridge.policy.condition_compiler import compile_condition
-from bridge.policy.condition_problem import InvalidCondition
+from bridge.policy.condition_compiler import InvalidCondition, compile_condition
 from bridge.policy.condition_text import compile_text, compile_value
 
 if TYPE_CHECKING:

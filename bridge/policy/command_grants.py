@@ -3,9 +3,6 @@
 A granted command runs without a shell, so nothing that only a shell understands is ever
 granted in a line: a rule is about one program, not about what follows it. An argv is
 held to the same rules, and means the same.
-
-Source: Claude Code, permission rules: `Bash`, `Bash(exact)`, `Bash(prefix:*)`,
-`Bash(words *)`, where `*` stands for anything and a space before it ends a word.
 """
 
 from __future__ import annotations
@@ -16,15 +13,14 @@ import shlex
 from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from bridge.policy import command_options
-from bridge.policy.command_options import read_named
-from bridge.policy.permissions import (
-    command_pattern,
-    command_specs,
-    why_no_rule_covers,
-    why_not_by_options,
+from bridge.policy.command_options import (
+    NamedOptions,
+    pattern_of,
+    read_named,
+    variable_not_covered,
 )
-from bridge.policy.shell_signs import shell_sign
+from bridge.policy.command_rules import Command, covers, why_not
+from bridge.policy.permissions import command_specs
 from bridge.policy.wrappers import Argv, Script, unwrap
 from bridge.protocol.wording import shortened
 
@@ -70,8 +66,8 @@ def refusal(
     if any("\0" in word for word in argv):
         return "a word of the command holds a NUL byte, which no program can be given"
     specs = [spec or "*" for spec in command_specs(rules)]
-    command = shlex.join(argv)
-    shown = repr(_cut(command))
+    started = Command.of_argv(argv)
+    shown = repr(_cut(shlex.join(argv)))
     if not specs:
         return f"{shown} is not granted: no rule grants a program, as Bash(pytest *)"
     data = _option_of_data(argv, computed)
@@ -84,14 +80,14 @@ def refusal(
                 "Bash(git commit [-m=*])"
             )
     try:
-        fitting = [one for one in specs if _covers_argv(one.strip(), argv, is_inside)]
+        fitting = [each for each in specs if covers(each.strip(), started, is_inside)]
         if fitting:
             unset = [_variable(spec, env or {}) for spec in fitting]
             return None if None in unset else _not_set(unset[0], fitting[0])
-        why = why_not_by_options(specs, command, is_inside)
+        why = why_not(specs, started, is_inside)
     except ValueError as exc:
         return f"{shown} is not granted: {exc}"
-    return f"{shown} is not granted{_reason(why, command, argv, specs)}"
+    return f"{shown} is not granted{_reason(why, started, specs)}"
 
 
 def _variable(spec: str, env: Mapping[str, str | None]) -> str | None:
@@ -99,8 +95,8 @@ def _variable(spec: str, env: Mapping[str, str | None]) -> str | None:
     if spec == "*" and not any(name.startswith("BRIDGE_") for name in env):
         return None
     named = read_named(spec)
-    rule = named if isinstance(named, command_options.NamedOptions) else None
-    return command_options.variable_not_covered(rule, env)
+    rule = named if isinstance(named, NamedOptions) else None
+    return variable_not_covered(rule, env)
 
 
 def _not_set(name: str | None, spec: str) -> str:
@@ -122,49 +118,21 @@ def _option_of_data(argv: Sequence[str], computed: Collection[int]) -> str | Non
     return None
 
 
-def _covers_argv(spec: str, argv: Sequence[str], is_inside: IsInside) -> bool:
-    if spec == "*":
-        return True
-    command = shlex.join(argv)
-    named = command_options.read_named(spec)
-    if isinstance(named, command_options.NamedOptions):
-        is_about = command_options.is_about(named, command)
-        return is_about and not command_options.why_not_covered(
-            named, command, is_inside
-        )
-    if named is not None:
-        return False
-    if "*" not in spec:
-        return _is_exactly(spec, argv)
-    if shell_sign(command) is not None:
-        return False
-    return command_pattern(spec).fullmatch(command) is not None
-
-
-def _is_exactly(spec: str, argv: Sequence[str]) -> bool:
-    try:
-        return shlex.split(spec) == list(argv)
-    except ValueError:
-        return False
-
-
-def _reason(
-    why: str | None, command: str, argv: Sequence[str], specs: Sequence[str]
-) -> str:
+def _reason(why: str | None, command: Command, specs: Sequence[str]) -> str:
     if why:
         return f": {why}"
-    if (sign := shell_sign(command)) is not None:
+    if command.sign is not None:
         return (
-            f": no `*` covers {sign!r}; a rule that names its options does, as "
+            f": no `*` covers {command.sign!r}; a rule that names its options does, as "
             "Bash(git commit [-m=*])"
         )
     listed = ", ".join(f"`{_shown(spec)}`" for spec in specs)
-    for one in unwrap(list(argv)):
+    for one in unwrap([*command.argv]):
         if isinstance(one, Argv | Script):
             inner = one.text if isinstance(one, Script) else shlex.join(one.words)
             return (
                 f"; granted: {listed}. It starts {_cut(inner)!r}: a rule for that alone"
-                f" does not cover {argv[0]!r}"
+                f" does not cover {command.argv[0]!r}"
             )
     return f"; granted: {listed}"
 
@@ -189,11 +157,6 @@ class Grants:
     ) -> None:
         self._is_inside = is_inside
         self._rules = tuple((spec or "*").strip() for spec in command_specs(allow))
-        read = [(rule, command_options.read_named(rule)) for rule in self._rules]
-        self._named = tuple(
-            n for _, n in read if isinstance(n, command_options.NamedOptions)
-        )
-        self._patterns = tuple(command_pattern(r) for r, n in read if n is None)
 
     def __bool__(self) -> bool:
         return bool(self._rules)
@@ -211,33 +174,22 @@ class Grants:
         """
         if len(command) > MAX_COMMAND_CHARS:
             raise NotGranted(f"a command has at most {MAX_COMMAND_CHARS} characters")
-        argv = _split(command)
-        if (odd := shell_sign(command)) is not None:
+        try:
+            words = Command.of_words(command)
+        except ValueError as exc:
+            raise NotGranted(f"cannot be read as a command: {exc}") from None
+        if words.sign is not None:
             raise NotGranted(
-                f"{odd!r} is never granted: one program and its arguments, no shell"
+                f"{words.sign!r} is never granted: one program and its arguments, no "
+                "shell"
             )
-        if not argv or not argv[0]:
+        if not words.argv or not words.argv[0]:
             raise NotGranted("the command is empty")
-        if self._is_covered(command, argv):
-            return argv
-        if why := why_no_rule_covers(self._rules, command, self._is_inside):
+        if any(covers(rule, words, self._is_inside) for rule in self._rules):
+            return [*words.argv]
+        if why := why_not(self._rules, words, self._is_inside):
             raise NotGranted(f"{command!r} is not granted: {why}")
         raise NotGranted(f"{command!r} is not granted; granted: {self.words}")
-
-    def _is_covered(self, command: str, argv: list[str]) -> bool:
-        for rule in self._named:
-            if command_options.is_about(
-                rule, command
-            ) and not command_options.why_not_covered(rule, command, self._is_inside):
-                return True
-        # Quoted again: a space inside an argument is not the space of a rule.
-        quoted = shlex.join(argv)
-        # As it was written, unless some of its spaces separate no arguments: those in
-        # quotes, those of Unicode (`pytest\u3000x` is one program, and not pytest), and
-        # one at the end, after a backslash.
-        written = " ".join(command.split())
-        forms = {quoted, written if _split(written) == argv else quoted}
-        return any(p.fullmatch(form) for p in self._patterns for form in forms)
 
     def parameters(self, *, is_held_to_rules: bool = False) -> dict[str, Any]:
         """The JSON Schema of a command, for a model.
@@ -245,7 +197,7 @@ class Grants:
         With `is_held_to_rules`, it allows nothing that is not granted. Otherwise a
         model may try other commands, and gets an error.
         """
-        is_exact = not self._named and not any("*" in rule for rule in self._rules)
+        is_exact = not any("*" in rule or read_named(rule) for rule in self._rules)
         if self._rules and is_exact:
             return {"enum": list(dict.fromkeys(self._rules))}
         if is_held_to_rules and "*" not in self._rules:
@@ -254,16 +206,9 @@ class Grants:
         return {"type": "string", "minLength": 1, "maxLength": 300}
 
 
-def _split(command: str) -> list[str]:
-    try:
-        return shlex.split(command)
-    except ValueError as exc:
-        raise NotGranted(f"cannot be read as a command: {exc}") from None
-
-
 def _shown(rule: str) -> str:
-    named = command_options.read_named(rule)
-    if isinstance(named, command_options.NamedOptions):
+    named = read_named(rule)
+    if isinstance(named, NamedOptions):
         # All of them would be most of what a small model reads.
         listed = rule.partition(" [")[2].partition("]")[0].split()
         more = " …" if len(listed) > MAX_SHOWN else ""
@@ -275,9 +220,9 @@ def _shown(rule: str) -> str:
 
 def _narrow(rule: str) -> str:
     """The rule as a pattern of limited length, for plain words without quotes."""
-    named = command_options.read_named(rule)
-    if isinstance(named, command_options.NamedOptions):
-        return command_options.pattern_of(named)
+    named = read_named(rule)
+    if isinstance(named, NamedOptions):
+        return pattern_of(named)
     rule = _shown(rule)
     if rule.endswith(" *"):
         return _stars(rule[:-2], _PLAIN) + f"(?: {_PLAIN_WORD}{_PLAIN})?"

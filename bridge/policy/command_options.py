@@ -22,11 +22,11 @@ from __future__ import annotations
 
 import posixpath
 import re
-import shlex
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from bridge.policy.condition_globs import starred
 from bridge.policy.shell_signs import expansion_sign
 
 if TYPE_CHECKING:
@@ -75,6 +75,10 @@ class NamedOptions:
             len(name) > _LETTER and not name.startswith("--") for name in self.options
         )
 
+    def is_about(self, argv: Sequence[str]) -> bool:
+        """Whether a command begins with the words of the rule."""
+        return tuple(argv[: len(self.words)]) == self.words
+
 
 def read_named(spec: str) -> NamedOptions | str | None:
     """Parse a rule of this form: what is wrong with it, or None for another form.
@@ -104,19 +108,24 @@ def read_named(spec: str) -> NamedOptions | str | None:
 
 
 def why_not_covered(
-    rule: NamedOptions, command: str, is_inside: IsInside, *, writes: bool = True
+    rule: NamedOptions,
+    argv: Sequence[str],
+    is_inside: IsInside,
+    text: str,
+    *,
+    writes: bool = True,
 ) -> str | None:
     """Why a rule that is about a command does not cover it; None if it does.
 
-    `command` is one plain command (`bridge.policy.shell_signs`). `writes` says whether
-    the program may leave caches beside what it reads.
+    `argv` are the words of `text`, one plain command (`bridge.policy.shell_signs`).
+    `writes` says whether the program may leave caches beside what it reads.
     """
-    if (sign := expansion_sign(command)) is not None:
+    if (sign := expansion_sign(text)) is not None:
         return f"unquoted, a shell would expand {sign!r}; put the word in quotes"
     if not is_inside("."):
         return "it would start outside the project"
     walk = _Walk(rule, is_inside)
-    why = walk.why_not(shlex.split(command)[len(rule.words) :])
+    why = walk.why_not(argv[len(rule.words) :])
     return why or (_cache_outside(walk.operands, is_inside) if writes else None)
 
 
@@ -153,19 +162,10 @@ def variable_not_covered(
     return None
 
 
-def is_about(rule: NamedOptions, command: str) -> bool:
-    """Whether a command begins with the words of a rule."""
-    try:
-        argv = shlex.split(command)
-    except ValueError:
-        return False
-    return tuple(argv[: len(rule.words)]) == rule.words
-
-
-def operands_of(rule: NamedOptions, command: str) -> list[str]:
+def operands_of(rule: NamedOptions, argv: Sequence[str]) -> list[str]:
     """What a command that a rule covers has beside its options and their values."""
     walk = _Walk(rule, lambda _: True)
-    walk.why_not(shlex.split(command)[len(rule.words) :])
+    walk.why_not(argv[len(rule.words) :])
     return walk.operands
 
 
@@ -291,16 +291,3 @@ def _spelt(name: str, values: Sequence[str | None]) -> str:
 
 def _fits(pattern: str, value: str) -> bool:
     return re.fullmatch(starred(pattern), value, re.S) is not None
-
-
-def starred(text: str) -> str:
-    """A regular expression for `text`, in which each `*` stands for anything.
-
-    Atomic: the first match of each word between two stars is final. With backtracking,
-    five stars and a long command would take for ever.
-    """
-    first, *rest = map(re.escape, text.split("*"))
-    if not rest:
-        return first
-    *words, last = rest
-    return first + "".join(f"(?>.*?{word})" for word in words) + f".*{last}"

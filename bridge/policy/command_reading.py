@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 
-from bridge.policy.bash_parser import UNKNOWN, raw_of, written
 from bridge.policy.condition import MAY, holds
 from bridge.policy.condition_globs import matches
+from bridge.policy.shell_words import UNKNOWN, raw_of, written
 from bridge.policy.wrapper_table import GLOBALS
 from bridge.policy.wrappers import CLOSED, next_operand, program
 
@@ -76,12 +76,17 @@ class Reading:
         It is MAY where all of the name stands, and only a running shell can tell.
         """
         wanted = [name.split() for name in names]
-        said = [one for one in wanted if holds(self.whole, one)]
+        whole = f"{self.whole} {_values(self.whole)}"
+        said = [one for one in wanted if holds(whole, one)]
         return self._answer(wanted, self.problems if said else [])
 
     def hides(self, names: Sequence[str]) -> Any:
-        """The same of programs whose names do not stand in the command's text."""
-        return self._answer([name.split() for name in names], self.problems)
+        """The same of programs whose names do not stand in the command's text.
+
+        No shell runs what is not its syntax; but where reading ended, anything may be.
+        """
+        unread = [one for one in self.problems if one.startswith("too many")]
+        return self._answer([name.split() for name in names], unread)
 
     def _answer(self, wanted: list[list[str]], problems: list[str]) -> Any:
         """MAY, if a command is unclear or something cannot be read."""

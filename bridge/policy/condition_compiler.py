@@ -18,14 +18,16 @@ import math
 import warnings
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
-from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
-from bridge.policy.condition_problem import InvalidCondition, Problem
+from bridge.errors import BridgeError
+from bridge.hints import did_you_mean, place, quoted
 from bridge.policy.condition_spelling import Misspelt, Spelt, name_of, spell
+from bridge.policy.variable_record import misnamed
 
 if TYPE_CHECKING:
     Code = Any
+
 
 MAX_LENGTH = 4_000
 MAX_DEPTH = 40
@@ -48,6 +50,32 @@ _COMPARISONS: dict[type[ast.cmpop], str] = {
     ast.GtE: ">=", ast.In: "in", ast.NotIn: "not in", ast.Is: "is",
     ast.IsNot: "is not",
 }  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """What is wrong in a condition; `at` is the offset in its source."""
+
+    at: int
+    message: str
+
+
+class InvalidCondition(BridgeError):
+    """A condition cannot be compiled; `problems` are in the order of the source."""
+
+    code = "invalid_condition"
+
+    def __init__(self, source: str, problems: Iterable[Problem]) -> None:
+        self.source = source
+        self.problems = tuple(sorted(problems, key=lambda problem: problem.at))
+        super().__init__("\n".join(shown(source, p) for p in self.problems))
+
+
+def shown(source: str, problem: Problem) -> str:
+    """`line:column: message`, the line, and a caret below the place."""
+    line, column = place(source, problem.at)
+    text = source.split("\n")[line - 1]
+    return f"{line}:{column}: {problem.message}\n{quoted(text, column - 1)}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,7 +243,7 @@ class _Compiler:
             way = f"; a variable that nobody declares is variables.{name}"
             if name.istitle():
                 way = f'; a text stands in quotes: "{name}"'
-            guess = _guess(name, {*self.known, *CONSTANTS}) or way
+            guess = did_you_mean(name, {*self.known, *CONSTANTS}, most=1) or way
             self.problem(node, f"unknown name {name!r}{guess}")
         self.names.append((name, self.at(node)))
         return ["name", self.at(node), name]
@@ -279,7 +307,7 @@ class _Compiler:
         if name not in FUNCTIONS:
             way = f"; there are {', '.join(FUNCTIONS)}"
             way = '; write "part" in text' if name == "contains" else way
-            guess = _guess(name, FUNCTIONS) or way
+            guess = did_you_mean(name, FUNCTIONS, most=1) or way
             return self.problem(node, f"unknown function {name!r}{guess}")
         least, most = FUNCTIONS[name]
         if node.keywords or any(isinstance(one, ast.Starred) for one in arguments):
@@ -326,11 +354,6 @@ def _no_names(nodes: Iterable[ast.expr]) -> ast.expr | None:
     return None
 
 
-def _guess(name: str, known: Iterable[str]) -> str:
-    near = get_close_matches(name, sorted(known), n=1, cutoff=0.6)
-    return f"; did you mean {near[0]!r}?" if near else ""
-
-
 def _refused(node: ast.expr) -> str:
     match node:
         case ast.BinOp() | ast.UnaryOp():
@@ -340,3 +363,26 @@ def _refused(node: ast.expr) -> str:
         case ast.Slice():
             return "one item only: value[0]"
     return "conditions have nothing like this"
+
+
+def shadowed(variables: Iterable[str]) -> list[str]:
+    """Variables that no condition can reach by their names, with the reason.
+
+    It is no name, one of the event's hides it, or it is a word or a function.
+    """
+    variables = list(variables)
+    return misnamed(variables) + [
+        f"a condition's {name!r} is {reason}: rename the variable"
+        for name in variables
+        for reason in [_taken(name)]
+        if reason
+    ]
+
+
+def _taken(name: str) -> str | None:
+    if name in EVENT_NAMES:
+        return "the event's"
+    if name in FUNCTIONS:
+        return "a function"
+    words = {"and", "or", "not", "in", "is", "if", "else", "True", "False", "None"}
+    return "a word of its own" if name in words | set(CONSTANTS) else None

@@ -1,4 +1,8 @@
-"""Globs of conditions and of tools, for texts. Pure, and the standard library only."""
+"""Globs for texts: those of conditions, of tools, and of commands' rules.
+
+Pure, and the standard library only. None takes long: what a `*` takes up to the next
+word is final. With backtracking, five stars and a long text would take for ever.
+"""
 
 import re
 
@@ -8,16 +12,30 @@ def matches(text: str, glob: str) -> bool:
 
     `*` stands for any characters, slashes too, `?` for one character, and `**/` at the
     beginning of a name for any number of folders. Everything else stands for itself.
-    No match goes back over what an earlier `*` took, so that none takes long.
     """
-    first, *rest = re.split(r"((?:\A|(?<=/))\*\*/|\*+)", glob)
-    pattern = re.escape(first).replace(r"\?", ".")
+    words = re.split(r"((?:\A|(?<=/))\*\*/|\*+)", glob)
+    words[::2] = [re.escape(word).replace(r"\?", ".") for word in words[::2]]
+    return re.fullmatch(_pattern(words), text, re.DOTALL) is not None
+
+
+def starred(text: str) -> str:
+    """A regular expression for `text`, in which only `*` has a meaning."""
+    words = re.split(r"(\*)", text)
+    words[::2] = map(re.escape, words[::2])
+    return _pattern(words)
+
+
+def _pattern(words: list[str]) -> str:
+    """The pattern of words and, by turns, the gaps between them."""
+    first, *rest = words
+    pattern = first
     for index in range(0, len(rest), 2):
-        gap, piece = rest[index], re.escape(rest[index + 1]).replace(r"\?", ".")
-        # A piece at its first place leaves most to those after it, so that no other
-        # place need be tried; the last one has to be at the end.
-        if index + 2 < len(rest):
-            pattern += f"(?>{'(?:.*?/)??' if gap == '**/' else '.*?'}{piece})"
+        gap, word = rest[index], rest[index + 1]
+        is_last = index + 2 == len(rest)
+        if is_last:
+            # It has to be at the end.
+            pattern += f"{'(?:.*/)?' if gap == '**/' else '.*'}{word}"
         else:
-            pattern += f"{'(?:.*/)?' if gap == '**/' else '.*'}{piece}"
-    return re.fullmatch(pattern, text, re.DOTALL) is not None
+            # A word at its first place leaves most to those after it.
+            pattern += f"(?>{'(?:.*?/)??' if gap == '**/' else '.*?'}{word})"
+    return pattern

@@ -9,8 +9,12 @@ import re
 from collections.abc import Callable, Collection
 from typing import Any
 
-from bridge.policy.condition_compiler import Condition, compile_condition
-from bridge.policy.condition_problem import InvalidCondition, Problem
+from bridge.policy.condition_compiler import (
+    Condition,
+    InvalidCondition,
+    Problem,
+    compile_condition,
+)
 
 Place = tuple[str | int, ...]
 

@@ -19,21 +19,20 @@ from __future__ import annotations
 
 import posixpath
 import re
-import shlex
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from bridge.policy.command_options import (
     NamedOptions,
-    is_about,
     operands_of,
     read_named,
     why_not_covered,
 )
-from bridge.policy.shell_signs import BLANK, FOLDER, QUOTED, shell_sign, unquoted
+from bridge.policy.command_rules import Command
+from bridge.policy.shell_signs import BLANK, FOLDER, QUOTED, unquoted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from bridge.policy.command_options import IsInside
 
@@ -191,30 +190,31 @@ def _placed(command: str) -> Iterator[tuple[str, set[str]]]:
 def _looks(part: str, sight: Sight) -> bool:
     if moved := _CD.fullmatch(part):
         return sight.may_read(unquoted(moved[1]))
-    if shell_sign(part) is not None:
-        return False
     if moved := _GIT_IN.match(part):
         part = _GIT_IN.sub("git ", part)
         sight = sight.below(unquoted(moved[1]))
-    part = _LINES.sub(r"\1 -n ", part)
+    command = Command.of_line(_LINES.sub(r"\1 -n ", part))
+    if not command.argv:
+        return False
     rules = [*_RULES]
     if sight.is_repository("."):
         rules += [*_GIT_NAME_RULES, *(_GIT_CHANGE_RULES if sight.is_whole else ())]
+    argv, text = command.argv, command.text
     return any(
-        is_about(rule, part)
-        and why_not_covered(rule, part, sight.may_read, writes=False) is None
-        and all(map(sight.may_search, _searched(rule, part)))
+        rule.is_about(argv)
+        and not why_not_covered(rule, argv, sight.may_read, text, writes=False)
+        and all(map(sight.may_search, _searched(rule, argv)))
         for rule in rules
     )
 
 
-def _searched(rule: NamedOptions, part: str) -> list[str]:
+def _searched(rule: NamedOptions, argv: Sequence[str]) -> list[str]:
     """What a command may go below: the folders that it names, or its own."""
-    (program, *_), words = rule.words, shlex.split(part)
+    program = rule.words[0]
     letters = {
-        letter for word in words if word[:1] == "-" != word[1:2] for letter in word
+        letter for word in argv if word[:1] == "-" != word[1:2] for letter in word
     }
     if program not in _BELOW or (program in _WITH_R and letters.isdisjoint("rR")):
         return []
-    named = operands_of(rule, part)
+    named = operands_of(rule, argv)
     return named if len(named) >= _BELOW[program] else [*named, "."]

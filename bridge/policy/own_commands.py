@@ -7,10 +7,8 @@ session (`bridge.agents.trust`).
 """
 
 import re
-from collections.abc import Callable
 from itertools import pairwise
 
-from bridge.policy.bash_parser import BashParser
 from bridge.policy.command_reading import is_call_of
 from bridge.policy.started_programs import read
 from bridge.policy.wrappers import program
@@ -45,15 +43,12 @@ _IN_TERMINAL = re.compile(
 _OURS = re.compile(r"hostbridge|bridge(\.__main__|\.cli\.\w+)?")
 
 
-def find_refused(command: str, clock: Callable[[], float]) -> str | None:
-    """The first command for the user alone that a shell command would run.
-
-    `clock` bounds the time to parse it, as in `BashParser`.
-    """
+def find_refused(command: str) -> str | None:
+    """The first command for the user alone that a shell command would run."""
     if len(command) > MAX_READ:
         plain = _PLAIN.search(command)
         return plain[1] if plain else None
-    reading = read(command, BashParser(clock))
+    reading = read(command)
     for words in [*reading.started, *reading.perhaps]:
         if program(words[0]) in _TERMINALS:
             typed = _IN_TERMINAL.search(" ".join(" ".join(words[1:]).split()))

@@ -29,25 +29,26 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any
-from unicodedata import is_normalized
 
-from bridge.policy.command_options import (
-    NamedOptions,
-    read_named,
-    starred,
-    why_not_covered,
-)
-from bridge.policy.command_options import is_about as is_about_command
-from bridge.policy.globs import covers, fixed_part, from_root, stays_below
+from bridge.policy.command_options import read_named
+from bridge.policy.command_rules import Command, why_not
+from bridge.policy.command_rules import covers as covers_command
+from bridge.policy.globs import covers, from_root
 from bridge.policy.looking import Sight, folders_of, only_looks
-from bridge.policy.shell_signs import BLANK, after_cd, shell_sign
+from bridge.policy.shell_signs import after_cd
 from bridge.policy.tool_names import of_own_server, rule_on_host
-from bridge.policy.urls import host_of, is_domain
+from bridge.policy.tool_paths import (
+    PATH_KEYS,
+    SEARCHES,
+    governing,
+    governing_above,
+    host_of,
+    is_domain,
+    paths_of,
+)
 from bridge.protocol.wording import in_shell
 
 if TYPE_CHECKING:
-    from bridge.policy.command_options import IsInside
-
     # A path as the tool was given it -> the real absolute path.
     Resolve = Callable[[str], str]
 
@@ -58,19 +59,8 @@ _FAMILIES = {
     "Edit": _WRITING,
     "Write": _WRITING,
 }
-# The one key from which each tool reads its path.
-_PATH_KEYS = {
-    **dict.fromkeys(("Read", "Edit", "Write", "MultiEdit"), "file_path"),
-    **dict.fromkeys(("NotebookEdit", "NotebookRead"), "notebook_path"),
-    **dict.fromkeys(("Grep", "Glob", "LS"), "path"),
-}
-# The tools that search a folder, and the keys with their patterns for paths.
-_SEARCHES = {"Grep": ("glob",), "Glob": ("pattern",), "LS": ()}
 # How many files a search may be about for each to be looked at.
 _MAX_BELOW = 10_000
-_GOVERNING = frozenset({".claude", ".git", ".bridge", ".hostbridge", ".mcp.json"})
-# <state>/worktrees/<run>/<name> (bridge/worktrees/worktree.py).
-_OURS = re.compile(r"/\.hostbridge/state/(?:[^/]+/)*@/worktrees/[^/]+/[^/]+\Z")
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,7 +216,7 @@ def is_withheld(call: Call) -> bool:
     The client reads such a rule as git does a line of `.gitignore`: it holds at any
     depth, and for all that is in a folder. A search is about all that it may find.
     """
-    if not call.withheld or call.tool not in _PATH_KEYS:
+    if not call.withheld or call.tool not in PATH_KEYS:
         return False
     rules = [
         f"{rule.tool}({form.format(_withheld_name(rule))})"
@@ -235,9 +225,9 @@ def is_withheld(call: Call) -> bool:
     ]
     if any(is_granted(rules, replace(call, project=root)) for root in _roots(call)):
         return True
-    if call.tool not in _SEARCHES or not _withheld_names(call):
+    if call.tool not in SEARCHES or not _withheld_names(call):
         return False
-    paths = _paths_of(call)
+    paths = paths_of(call.tool, call.tool_input)
     return paths is None or any(_is_withheld_below(call, path) for path in paths)
 
 
@@ -303,8 +293,8 @@ def looks(call: Call) -> bool:
             return only_looks(call.command or "", sight)
         if call.tool not in _FAMILIES["Read"]:
             return False
-        paths = _paths_of(call)
-        may = call.is_searchable if call.tool in _SEARCHES else call.is_readable
+        paths = paths_of(call.tool, call.tool_input)
+        may = call.is_searchable if call.tool in SEARCHES else call.is_readable
         return paths is not None and all(map(may, paths))
     except ValueError:
         return False
@@ -327,8 +317,8 @@ def why_not_granted(rules: Iterable[str], call: Call) -> str | None:
             "what it would show is kept from this agent, or part of it may be; name "
             "files, or folders that hold none of it"
         )
-    if call.tool in _PATH_KEYS and call.main is not None:
-        path = call.tool_input.get(_PATH_KEYS[call.tool])
+    if call.tool in PATH_KEYS and call.main is not None:
+        path = call.tool_input.get(PATH_KEYS[call.tool])
         if isinstance(path, str) and not call.is_inside(path):
             return f"this agent works in {call.project}, and {path!r} lies outside"
     if call.tool != "Bash" or call.command is None:
@@ -341,34 +331,9 @@ def why_not_granted(rules: Iterable[str], call: Call) -> str | None:
             f"`{in_shell('cd', call.project)} && `"
         )
     try:
-        return why_no_rule_covers(specs, call.command or "", call.is_inside)
+        return why_not(specs, Command.of_line(call.command or ""), call.is_inside)
     except ValueError:
         return None
-
-
-def why_no_rule_covers(
-    specs: Iterable[str], command: str, is_inside: IsInside
-) -> str | None:
-    """As `why_not_granted`; `specs` are the texts in parentheses of the rules."""
-    if shell_sign(command) is not None:
-        return None
-    return why_not_by_options(specs, command, is_inside)
-
-
-def why_not_by_options(
-    specs: Iterable[str], command: str, is_inside: IsInside
-) -> str | None:
-    """As `why_no_rule_covers`, for a command that no shell will read."""
-    named = [
-        rule
-        for rule in map(read_named, specs)
-        if isinstance(rule, NamedOptions) and is_about_command(rule, command)
-    ]
-    if not named:
-        return None
-    # The rule with the most words of the command is the one that was meant.
-    nearest = max(named, key=lambda rule: len(rule.words))
-    return why_not_covered(nearest, command, is_inside)
 
 
 def is_about(rule: Rule, tool: str) -> bool:
@@ -397,79 +362,25 @@ def _grants(rule: Rule, call: Call) -> bool:
 
 
 def _grants_command(spec: str | None, call: Call) -> bool:
-    command = written = call.command
-    if command is None or call.tool_input.get("dangerouslyDisableSandbox"):
+    if call.command is None or call.tool_input.get("dangerouslyDisableSandbox"):
         return False
     if spec is None:
         return True
-    named = read_named(spec)
+    written = call.command
     moved = call.after_cd()
-    if isinstance(named, NamedOptions) or moved.resolve(".") == call.project:
-        call, command = moved, moved.command or ""
+    if read_named(spec) or moved.resolve(".") == call.project:
+        call = moved
     if not call.anywhere and not call.is_inside("."):
         return False
-    # A rule that names options does not cover its own text as a command.
-    if named is None and spec in (written, command):
-        return True
-    if isinstance(named, str) or shell_sign(command) is not None:
-        return False
-    if named is not None:
-        return is_about_command(named, command) and (
-            why_not_covered(named, command, call.is_inside) is None
-        )
-    return command_pattern(spec).fullmatch(command.strip(BLANK)) is not None
-
-
-def command_pattern(spec: str) -> re.Pattern[str]:
-    """The pattern of a `Bash` rule, for a whole command."""
-    # `pytest:*` is the client's older way to write `pytest *`.
-    spec = re.sub(r":\*\Z", " *", spec)
-    # `pytest *` covers bare `pytest`, too.
-    is_open = spec.endswith(" *")
-    return re.compile(
-        starred(spec.removesuffix(" *")) + (r"(?:\ .*)?" if is_open else "")
-    )
+    command = Command.of_line(call.command or "", written=written)
+    return covers_command(spec, command, call.is_inside)
 
 
 def _grants_path(rule: Rule, call: Call) -> bool:
-    paths = _paths_of(call)
+    paths = paths_of(call.tool, call.tool_input)
     if paths is None:
         return rule.spec is None and call.tool not in _FAMILIES["Edit"]
     return all(_covers_path(rule, call, path) for path in paths)
-
-
-def _paths_of(call: Call) -> list[str] | None:
-    """The paths that a call is about; None if they cannot be known for sure.
-
-    The client trims a path, expands `~` and normalizes Unicode. It would then open
-    another file than the one that is checked here.
-    """
-    path = call.tool_input.get(_PATH_KEYS[call.tool])
-    if path is None and call.tool in _SEARCHES:
-        path = "."
-    if not isinstance(path, str) or not _is_plain(path):
-        return None
-    if call.tool not in _SEARCHES:
-        return [path]
-    globs = [
-        glob
-        for key in _SEARCHES[call.tool]
-        if (glob := call.tool_input.get(key)) is not None
-    ]
-    if not all(isinstance(glob, str) and stays_below(glob) for glob in globs):
-        return None
-    # A search follows a link that its pattern names.
-    return [path, *(posixpath.join(path, fixed_part(glob)) for glob in globs)]
-
-
-def _is_plain(path: str) -> bool:
-    return (
-        path != ""
-        and path == path.strip()
-        and not path.startswith("~")
-        and "\0" not in path
-        and (path.isascii() or is_normalized("NFC", path))
-    )
 
 
 def _covers_path(rule: Rule, call: Call, path: str) -> bool:
@@ -478,7 +389,7 @@ def _covers_path(rule: Rule, call: Call, path: str) -> bool:
     below = PurePosixPath(real)
     if below.is_relative_to(call.project) and not spec.startswith("//"):
         below = below.relative_to(call.project)
-    if call.tool in _FAMILIES["Edit"] and _governing_of(call, below) - _governing(spec):
+    if call.tool in _FAMILIES["Edit"] and _governing_of(call, below) - governing(spec):
         return False
     if rule.spec is None:
         return True
@@ -493,7 +404,7 @@ def writes_what_governs(call: Call) -> bool:
     """Whether a call changes what governs sessions, or nobody can tell."""
     if call.tool not in _FAMILIES["Edit"]:
         return False
-    for path in (paths := _paths_of(call) or ()):
+    for path in (paths := paths_of(call.tool, call.tool_input) or ()):
         real = PurePosixPath(call.resolve(path))
         if real.is_relative_to(call.project):
             real = real.relative_to(call.project)
@@ -504,36 +415,5 @@ def writes_what_governs(call: Call) -> bool:
 
 def _governing_of(call: Call, path: PurePosixPath) -> set[str]:
     """What governs a session on a path, which is absolute or in the call's project."""
-    above = set() if path.is_absolute() else _governing_above(call.project)
-    return _governing(path) | above
-
-
-def governs_sessions(path: str) -> bool:
-    """Whether a path in a project is of what governs its sessions.
-
-    A change of it may start programs: hooks, servers, agents.
-    """
-    return bool(_governing(path))
-
-
-def _governing(path: PurePosixPath | str) -> set[str]:
-    """What governs a session on a path, whatever its case.
-
-    Some file systems take `.Claude` for `.claude`.
-    """
-    return {part.casefold() for part in PurePosixPath(path).parts} & _GOVERNING
-
-
-def _governing_above(project: str) -> set[str]:
-    """As `_governing`, except for folders of worktrees.
-
-    A worktree in `.claude/worktrees/`, or one that hostbridge has made in the state of
-    its project, is a project like any other.
-    """
-    if _OURS.search(project):
-        return set()
-    parts = [part.casefold() for part in PurePosixPath(project).parts]
-    below = zip(parts, [*parts[1:], ""], strict=True)
-    return {
-        part for part, after in below if (part, after) != (".claude", "worktrees")
-    } & _GOVERNING
+    above = set() if path.is_absolute() else governing_above(call.project)
+    return governing(path) | above

@@ -5,7 +5,7 @@ The rules are those of `bridge.policy.rule_set`, which says whether each fires.
 
 from __future__ import annotations
 
-from bridge.policy.condition import MAY, NO_SHELL, ConditionError, evaluate
+from bridge.policy.condition import NO_SHELL, ConditionError
 from bridge.policy.rule_mending import how_to_mend
 from bridge.policy.rule_set import (
     Fired,
@@ -17,6 +17,7 @@ from bridge.policy.rule_set import (
     scope_of,
     unasked,
 )
+from bridge.policy.variable_changes import VariableChanges, counted_up, value_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -52,30 +53,24 @@ class Spawn:
         self.is_handover = is_handover
 
 
-class Decision:
+class Decision(VariableChanges):
     """What is to be done about an event.
 
     Attributes:
         block: why the event is refused; None if it is not.
         spawns: work for agents; at most the last takes the place of the call.
         contexts: what the model is told.
-        changes: variables with their new values.
-        counted: by how much those were counted up that no rule has set: others may
-            count at the same time.
         notes: what a person should know: a rule that could not be obeyed.
         fired: the rules, in order.
     """
 
-    __slots__ = (
-        "block", "changes", "contexts", "counted", "fired", "notes", "spawns",
-    )  # fmt: skip
+    __slots__ = ("block", "contexts", "fired", "notes", "spawns")
 
     def __init__(self) -> None:
+        super().__init__()
         self.block: str | None = None
         self.spawns: list[Spawn] = []
         self.contexts: list[str] = []
-        self.changes: Json = {}
-        self.counted: Json = {}
         self.notes: list[str] = []
         self.fired: list[Fired] = []
 
@@ -160,26 +155,9 @@ class _Event:
 
     def change_variables(self, rule: Json) -> None:
         """Set and count up variables, all of them or none."""
-        decision = self.decision
-        changes: Json = {}
-        for name, code in rule.get("set_variable", {}).items():
-            value = evaluate(code, self.scope)
-            changes[name] = None if value is MAY else value
-        counted = rule.get("increment_variable", {})
-        for name, by in counted.items():
-            before = self.scope["variables"].get(name) or 0
-            if isinstance(before, bool) or not isinstance(before, (int, float)):
-                why = f"{name} is {before!r}, which cannot be counted up"
-                raise ConditionError(0, why)
-            changes[name] = before + by
-        for name in changes:
-            by = decision.counted.pop(name, None if name in decision.changes else 0)
-            if by is not None and name in counted:
-                decision.counted[name] = by + counted[name]
-        decision.changes |= changes
-        self.scope["variables"] |= changes
-        # What an event is called stays the event's.
-        self.scope |= {name: changes[name] for name in changes.keys() - _NAMES}
-
-
-_NAMES = frozenset(scope_of({}, Whose({})))
+        codes, by = rule.get("set_variable", {}), rule.get("increment_variable", {})
+        values = {name: value_of(codes[name], self.scope) for name in codes}
+        counted_up(by, self.scope)
+        values = {name: values[name] for name in values.keys() - by.keys()}
+        self.decision.set(values, self.scope)
+        self.decision.count(by, self.scope)

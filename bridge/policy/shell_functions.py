@@ -7,31 +7,21 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
     from typing import Any
 
     from bridge.policy.command_reading import Reading
 
 
-def shell(
-    clock: Callable[[], float], folders: Sequence[str] | None = None
-) -> dict[str, Callable[..., Any]]:
-    """The functions of `condition.evaluate` that read commands; each is read once.
-
-    Args:
-        clock: seconds that only go forward; `time.process_time` counts only the work
-            of this process, so that a busy machine changes nothing.
-        folders: where the parser's packages are, if not on `sys.path`: a hook without
-            site-packages has them from `bash_parser.parser_folders`.
-    """
+def shell() -> dict[str, Callable[..., Any]]:
+    """The functions of `condition.evaluate` that read commands; each is read once."""
     readings: dict[str, Reading] = {}
 
     def reading(command: str) -> Reading:
         if command not in readings:
-            from bridge.policy.bash_parser import BashParser
             from bridge.policy.started_programs import read
 
-            readings[command] = read(command, BashParser(clock, folders))
+            readings[command] = read(command)
         return readings[command]
 
     def runs(command: str, *names: str) -> Any:
@@ -41,10 +31,6 @@ def shell(
         found = reading(command).runs(named) if named else False
         hidden = [name for name in names if name not in named]
         if found is True or not hidden or not can_hide(command):
-            return found
-        from bridge.policy.hidden_names import may_hide
-
-        if not may_hide(command, hidden):
             return found
         hides = reading(command).hides(hidden)
         return found if hides is False else hides

@@ -1,4 +1,4 @@
-"""The programs that a shell command would start. Pure but for loading a parser.
+"""The programs that a shell command would start. Pure.
 
     command                                runs "pytest"
     cd x && uv run pytest -q               True
@@ -15,11 +15,9 @@ from __future__ import annotations
 
 import re
 
-from bridge.policy.bash_parser import MAX_LENGTH, UNKNOWN, Unreadable, written
 from bridge.policy.command_reading import Reading
-from bridge.policy.command_walk import Walk
-from bridge.policy.here_documents import here_document
-from bridge.policy.shell_lexer import prepared
+from bridge.policy.shell_scanner import Scanner
+from bridge.policy.shell_words import MAX_LENGTH, UNKNOWN, written
 from bridge.policy.wrappers import (
     Argv,
     Foreign,
@@ -33,8 +31,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from bridge.policy.bash_parser import BashParser
-    from bridge.policy.shell_lexer import Prepared
     from bridge.policy.wrappers import Started
 
 # What prints settings for the shell that started it, as its manual says to use it:
@@ -58,6 +54,12 @@ _MAX_SIZE = 3 * MAX_LENGTH
 _MAX_WRAPPERS = 30
 # What they read becomes the value of a variable.
 _READING = frozenset({"read", "readarray", "mapfile"})
+_NAMES = re.compile(r"[^\s;|&()'\"$`]+")
+# A function that starts what it is given: `run() { "$@"; }; run pytest`.
+_CALLS_ITS_WORDS = re.compile(
+    r"""(?:^|[;&|({\n]|\b(?:do|then|else|exec|command|eval|sudo|env|time)[ ])"""
+    r"""\s*"?\$\{?[@*1-9]"""
+)
 
 
 def _reads_settings(words: list[str]) -> bool:
@@ -66,22 +68,18 @@ def _reads_settings(words: list[str]) -> bool:
     return is_read and _SETTINGS.fullmatch(written(words[1:])) is not None
 
 
-def read(command: str, parser: BashParser) -> Reading:
+def read(command: str) -> Reading:
     """Find out what a command would start; never raises."""
-    parser.begin()
-    reader = _Reader(parser, command)
+    reader = _Reader(command)
     reader.text(command, stdin=None, is_sure=True, depth=0)
     return reader.found
 
 
 class _Reader:
-    def __init__(self, parser: BashParser, whole: str) -> None:
-        self.parser = parser
+    def __init__(self, whole: str) -> None:
         self.found = Reading(whole)
         self.texts = 0
         self.size = 0
-        # The text of each here-document, and the commands that fill it in.
-        self.bodies: dict[str, tuple[str, list[str]]] = {}
 
     def text(
         self, text: str, *, stdin: Any, is_sure: bool, depth: int, origin: str = ""
@@ -96,37 +94,62 @@ class _Reader:
         self.texts += 1
         self.size += len(text)
         is_too_much = self.texts > _MAX_TEXTS or self.size > _MAX_SIZE
+        problem = ""
         if depth and (depth > _MAX_DEPTH or is_too_much):
-            self.found.problems.append("too many shells inside one another")
-            return
-        ready = prepared(text, len(self.bodies)) if len(text) <= MAX_LENGTH else None
-        if ready is not None:
-            self.take(ready)
-            text = ready.text
-        try:
-            root, source = self.parser.parse(text, ready.seen if ready else None)
-        except Unreadable as error:
-            self.found.problems.append(str(error))
-            return
-        if root.has_error:
-            self.found.problems.append("a part is not the syntax of bash")
-        Walk(self, source, depth).all_of(root, stdin=stdin, is_sure=is_sure)
-        # The parser takes a line that goes on inside a word for two words.
-        if re.search(r"\w\\\n\w", text):
-            joined = re.sub(r"\\\n", "", text)
-            self.text(joined, stdin=stdin, is_sure=False, depth=depth)
+            problem = "too many shells inside one another"
+        elif len(text) > MAX_LENGTH:
+            problem = f"the command has more than {MAX_LENGTH} characters"
+        elif "\0" in text:
+            problem = "the command holds a NUL, which no shell takes"
+        if problem:
+            self.found.problems.append(problem)
+        else:
+            self.scanned(Scanner(text, stdin), is_sure=is_sure, depth=depth)
 
-    def take(self, ready: Prepared) -> None:
-        """Note the here-documents of a text."""
-        if ready.is_odd:
-            self.found.problems.append("a here-document does not end")
-        for mark, (body, is_quoted) in ready.bodies.items():
-            self.found.bodies.append(body)
-            try:
-                self.bodies[mark] = (body, []) if is_quoted else here_document(body)
-            except Unreadable as error:
-                self.bodies[mark] = "", []
-                self.found.problems.append(str(error))
+    def scanned(self, scanner: Scanner, *, is_sure: bool, depth: int) -> None:
+        """Read a text's commands, then the bodies of functions that they name."""
+        found, functions = self.found, scanner.functions
+        found.problems += scanner.problems
+        found.bodies += scanner.bodies
+        found.loose += scanner.loose
+        found.opaque += scanner.opaque
+        found.assigned(scanner.assigned)
+        commands, done = scanner.commands, set[str]()
+        # Then a function may be gone again.
+        has_unset = any("unset" in one.words for one in scanner.all_commands)
+        runners = {
+            name
+            for name, bodies in functions.items()
+            if any(_CALLS_ITS_WORDS.search(text) for _, text in bodies)
+        }
+        while commands:
+            for one in commands:
+                name = one.words[0]
+                if scanner.hides_from.get(name, one.at) >= one.at or has_unset:
+                    self.command(
+                        one.words, stdin=one.stdin, depth=depth,
+                        is_sure=is_sure and name not in functions,
+                    )  # fmt: skip
+                elif name in runners:
+                    found.foreign.append((one.words[1:], written(one.words)))
+            ran = {one.words[0] for one in commands} & functions.keys()
+            # Named but not called: by `trap`, `export -f`, another shell.
+            said = {
+                name
+                for one in commands
+                for word in one.words[1:]
+                for name in _NAMES.findall(word)
+            }
+            if any(program(one.words[0]) is None for one in commands):
+                # `X=f; $X`: it may be any of them.
+                said = {*functions}
+            named = (ran | (said & functions.keys())) - done
+            is_sure = is_sure and named <= ran
+            commands = [
+                one for name in sorted(named) for body, _ in functions[name]
+                for one in body
+            ]  # fmt: skip
+            done |= named
 
     def command(
         self, words: list[str], *, stdin: Any, is_sure: bool, depth: int

@@ -16,10 +16,8 @@ from __future__ import annotations
 import copy
 import json
 
-from bridge.policy.condition import MAY, NO_SHELL, ConditionError, decide, evaluate
-from bridge.policy.rule_set import Whose, scope_of
-from bridge.policy.step_change import Busy, Change, Said
-from bridge.policy.step_message import introduction, shortened
+from bridge.policy.condition import NO_SHELL, ConditionError, decide
+from bridge.policy.step_change import Busy, Change, Said, introduction, shortened
 from bridge.policy.step_workflow import (
     event_key,
     handlers,
@@ -27,7 +25,7 @@ from bridge.policy.step_workflow import (
     scope_in,
     step_of,
 )
-from bridge.policy.value_length import check_length
+from bridge.policy.variable_changes import check_length, value_of
 from bridge.protocol.digest import sha256_of
 
 TYPE_CHECKING = False
@@ -35,6 +33,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from bridge.policy.condition import Shell
+    from bridge.policy.rule_set import Whose
     from bridge.policy.step_change import Deeds
     from bridge.policy.step_record import Action, CompiledStep, StepRecord, Transition
 
@@ -44,8 +43,6 @@ MAX_HISTORY = 50
 _MAX_APPLIED = 64
 _MAX_UNTOLD = 16
 _MAX_PROBLEMS = 20
-# What an event is called in conditions: no variable hides it.
-_NAMES = frozenset({*scope_of({}, Whose({})), "tool_failed", "vars", "settings"})
 
 
 def begin(
@@ -267,8 +264,7 @@ class _Event:
                 self.set({action["into"]: result})
 
     def value(self, code: Any) -> Any:
-        found = evaluate(code, self.scope, self.shell)
-        return None if found is MAY else found
+        return value_of(code, self.scope, self.shell)
 
     def say(self, text: str, at: str) -> None:
         try:
@@ -285,28 +281,12 @@ class _Event:
         values = {n: v for n, v in values.items() if not self.is_theirs(n)}
         for name, value in values.items():
             check_length(name, value)
-        for name in values:
-            self.change.counted.pop(name, None)
-        self.change.changes |= values
-        self.show(values)
+        self.change.set(values, self.scope)
 
     def count(self, by: Json) -> None:
         """Count variables up."""
-        values: Json = {}
-        for name, step in by.items():
-            if self.is_theirs(name):
-                continue
-            before = self.scope["variables"].get(name) or 0
-            if isinstance(before, bool) or not isinstance(before, (int, float)):
-                raise ConditionError(
-                    0, f"{name} is {before!r}, which cannot be counted"
-                )
-            values[name] = before + step
-            was_set = name in self.change.changes and name not in self.change.counted
-            if not was_set:
-                self.change.counted[name] = self.change.counted.get(name, 0) + step
-        self.change.changes |= values
-        self.show(values)
+        by = {n: step for n, step in by.items() if not self.is_theirs(n)}
+        self.change.count(by, self.scope)
 
     def is_theirs(self, name: str) -> bool:
         """Whether a variable belongs to somebody whom no workflow overrules."""
@@ -315,11 +295,6 @@ class _Event:
         whose = self.deeds.theirs[name]
         self.problem(f"{name} is not set: it belongs to the {whose}")
         return True
-
-    def show(self, values: Json) -> None:
-        self.scope["variables"] |= values
-        # What an event is called stays the event's.
-        self.scope |= {name: values[name] for name in values.keys() - _NAMES}
 
     def problem(self, text: str) -> None:
         if text not in self.change.problems:

@@ -5,17 +5,25 @@ is active, so conditions are imported only where a step has some.
 `bridge.workflows.reader` compiles the workflow, `bridge.store.step_states` keeps it
 beside the state, in one record: see `bridge.policy.step_record`.
 
+The client gives a result in the form of each tool: a mapping for most of its own,
+content blocks for those of MCP servers, whose text is often JSON. A tool of ours
+answers with JSON, so that `tool_output.passed` means what it says.
+
 An MCP tool is `server:tool` in the lists about servers. What a model needs to go on is
-always allowed: see `is_always_allowed`.
+always allowed: see `_is_way_out`.
+
+Source: measured on Claude Code 2.1.330, PostToolUse and PostToolUseFailure.
 """
 
 from __future__ import annotations
+
+import json
 
 from bridge.policy.tool_classes import HANDBACK, is_own, usual_name
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterator, Mapping
     from typing import Any
 
     from bridge.policy.condition import Shell
@@ -31,6 +39,7 @@ if TYPE_CHECKING:
 
     Json = dict[str, Any]
 
+
 VERSION = 1
 # Those of `StepRecord`, which only type checkers load.
 _KEYS = (
@@ -41,7 +50,8 @@ _KEYS = (
 KEYS = frozenset(_KEYS.split())
 # What our own MCP server is called in lists about servers, however it is installed.
 OWN_SERVER = "hostbridge"
-TOOL_EVENTS = frozenset({"PostToolUse", "PostToolUseFailure"})
+FAILURE = "PostToolUseFailure"
+TOOL_EVENTS = frozenset({"PostToolUse", FAILURE})
 # Without the first, a model never learns of an MCP tool; with the others it answers.
 _ALWAYS = frozenset({"ToolSearch", HANDBACK, "StructuredOutput"})
 # Those of our own tools with which a model finds its way out of a step.
@@ -92,7 +102,7 @@ def refusal(
     gate = step["gate"]
     why = _refused_tool(gate, tool)
     if why is None and gate["rules"]:
-        why = _refused_by_rule(record, gate["rules"], fields, whose, shell)
+        why = _refused_by_rule(record, fields, whose, shell)
     if why is None or _is_way_out(tool, fields):
         return None
     return f"hostbridge: {_place(record)} {why}\n{_how_to_go_on(record, step)}"
@@ -171,28 +181,46 @@ def _is_way_out(tool: str, fields: Json) -> bool:
 
 def _refused_by_rule(
     record: StepRecord,
-    rules: Iterable[GateRule],
     fields: Json,
     whose: Callable[[], Whose],
     shell: Callable[[], Shell],
 ) -> str | None:
+    for rule, answer in _answers(record, fields, whose, shell, block=True):
+        # What may be the case counts: the step refuses it.
+        if answer in {"yes", "may"}:
+            return f"refuses this call: {rule['reason']}"
+        if answer != "no":
+            where = f"{rule['text']!r} ({rule['at']})"
+            return f"refuses this call: {where} cannot be asked: {answer}"
+    return None
+
+
+def _answers(
+    record: StepRecord,
+    fields: Json,
+    whose: Callable[[], Whose],
+    shell: Callable[[], Shell],
+    *,
+    block: bool,
+) -> Iterator[tuple[GateRule, str]]:
+    """Rules of the step about a call: yes, no, may, or why one cannot be asked."""
+    step, scope = step_of(record), None
+    for rule in step["gate"]["rules"] if step else ():
+        tools = rule.get("tools")
+        name = usual_name(str(fields.get("tool_name")))
+        if rule["block"] is block and (not tools or _fits(name, tools)):
+            scope = scope or scope_in(record, fields, whose())
+            yield rule, _answer(rule["when"], scope, shell())
+
+
+def _answer(code: Any, scope: Mapping[str, Any], shell: Shell) -> str:
+    """Whether a condition holds: yes, no, may, or why it cannot be asked."""
     from bridge.policy.condition import ConditionError, decide
 
-    scope: Json | None = None
-    for rule in rules:
-        tools = rule.get("tools")
-        name = usual_name(fields["tool_name"])
-        if not rule["block"] or (tools and not _fits(name, tools)):
-            continue
-        scope = scope or scope_in(record, fields, whose())
-        try:
-            # What may be the case counts: the step refuses it.
-            if decide(rule["when"], scope, shell()) != "no":
-                return f"refuses this call: {rule['reason']}"
-        except ConditionError as error:
-            where = f"{rule['text']!r} ({rule['at']})"
-            return f"refuses this call: {where} cannot be asked: {error.message}"
-    return None
+    try:
+        return decide(code, scope, shell)
+    except ConditionError as error:
+        return error.message
 
 
 def warnings(
@@ -202,25 +230,8 @@ def warnings(
     shell: Callable[[], Shell] = dict,
 ) -> list[str]:
     """What the step's rules say about a call that it lets pass."""
-    step = step_of(record)
-    rules = (
-        [rule for rule in step["gate"]["rules"] if not rule["block"]] if step else []
-    )
-    if not rules:
-        return []
-    from bridge.policy.condition import ConditionError, decide
-
-    scope, said = scope_in(record, fields, whose()), []
-    for rule in rules:
-        tools = rule.get("tools")
-        if tools and not _fits(usual_name(str(fields.get("tool_name"))), tools):
-            continue
-        try:
-            if decide(rule["when"], scope, shell()) == "yes":
-                said.append(str(rule["reason"]))
-        except ConditionError:
-            continue
-    return said
+    answers = _answers(record, fields, whose, shell, block=False)
+    return [str(rule["reason"]) for rule, answer in answers if answer == "yes"]
 
 
 def scope_in(record: StepRecord, fields: Json, whose: Whose) -> Json:
@@ -229,8 +240,6 @@ def scope_in(record: StepRecord, fields: Json, whose: Whose) -> Json:
 
     scope = scope_of(fields, whose)
     if fields.get("hook_event_name") in TOOL_EVENTS:
-        from bridge.policy.tool_output import output_of
-
         scope["tool_output"] = output_of(fields)
     return place_in(scope, record)
 
@@ -246,7 +255,7 @@ def place_in(scope: Json, record: StepRecord) -> Json:
     usual = {"state": {"variables": variables, "step": step}}
     usual["session_id"] = scope["session"]["id"]
     own = {
-        "tool_failed": event == "PostToolUseFailure",
+        "tool_failed": event == FAILURE,
         "workflow": record["code"]["name"],
         "current_step": step,
         "vars": variables,
@@ -302,17 +311,9 @@ def concerns(
     if not conditions:
         return False
     scope = scope_in(record, fields, whose())
-    return any(_may_hold(each, scope, shell()) for each in conditions)
-
-
-def _may_hold(code: Any, scope: Mapping[str, Any], shell: Shell) -> bool:
-    from bridge.policy.condition import ConditionError, decide
-
-    try:
-        return decide(code, scope, shell) == "yes"
-    except ConditionError:
-        # It is to be reported.
-        return True
+    # That one cannot be asked is to be reported.
+    answers = (_answer(each, scope, shell()) for each in conditions)
+    return any(answer not in {"no", "may"} for answer in answers)
 
 
 def _how_to_go_on(record: StepRecord, step: CompiledStep) -> str:
@@ -341,3 +342,56 @@ def stop_refusal(record: StepRecord) -> PrematureStop | None:
     if said is None or record.get("stops", 0) >= said["max"]:
         return None
     return said
+
+
+def output_of(fields: Json) -> Any:
+    """The result of the call that an event of the client's is about.
+
+    A call that failed gives `{"error": TEXT}`; an event that is no end of a call None.
+    """
+    event = fields.get("hook_event_name")
+    if event not in TOOL_EVENTS:
+        return None
+    if event == FAILURE:
+        return {"error": fields.get("error")}
+    response = fields.get("tool_response")
+    tool = str(fields.get("tool_name"))
+    if not tool.startswith("mcp__"):
+        return response
+    found = _of_server(response)
+    if not is_own(tool):
+        return found
+    from bridge.policy.earlier_names import with_old_names
+
+    return with_old_names(found)
+
+
+def _of_server(response: Any) -> Any:
+    """The result of an MCP tool: its structured content, or else its text."""
+    if isinstance(response, dict):
+        if response.get("structuredContent") is not None:
+            return response["structuredContent"]
+        if not isinstance(response.get("content"), list):
+            return response
+        response = response["content"]
+    if isinstance(response, str):
+        return _parsed(response)
+    if not isinstance(response, list):
+        return response
+    texts = [text for each in response if (text := _text_of(each)) is not None]
+    return _parsed(texts[0]) if len(texts) == 1 else [_parsed(text) for text in texts]
+
+
+def _text_of(block: Any) -> str | None:
+    text = block.get("text") if isinstance(block, dict) else None
+    return text if isinstance(text, str) else None
+
+
+def _parsed(text: str) -> Any:
+    """The JSON object or list that a text is, or else the text itself."""
+    if text.lstrip()[:1] not in ("{", "["):
+        return text
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return text

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 
+from bridge.policy.condition_globs import starred
 from bridge.policy.tool_classes import usual_name
 
 TYPE_CHECKING = False
@@ -71,13 +72,11 @@ def _names(names: Names, tool: str) -> bool:
     """Whether a list has the tool, or `mcp__server`; `*` stands for anything."""
     return any(
         name == tool
-        or (name.startswith("mcp__") and tool.startswith(name + "__"))
-        or ("*" in name and _pattern(name).fullmatch(tool))
+        or (name.startswith("mcp__") and _fits(tool, f"{name}__*"))
+        or ("*" in name and _fits(tool, name))
         for name in names or ()
     )
 
 
-def _pattern(name: str) -> re.Pattern[str]:
-    """The pattern of a name with `*`; that of a server covers its tools."""
-    rest = "(__.*)?" if name.startswith("mcp__") else ""
-    return re.compile(".*".join(map(re.escape, name.split("*"))) + rest, re.S)
+def _fits(tool: str, name: str) -> bool:
+    return re.fullmatch(starred(name), tool, re.S) is not None

@@ -18,12 +18,12 @@ import re
 from collections import namedtuple
 from itertools import pairwise
 
-from bridge.policy.bash_parser import MAX_RAW, UNKNOWN, raw_of
-from bridge.policy.plain_programs import PLAIN
+from bridge.policy.shell_words import MAX_RAW, UNKNOWN, raw_of
 from bridge.policy.wrapper_table import (
     ELSEWHERE,
     GLOBALS,
     OPTIONS,
+    PLAIN,
     PYTHON,
     WRAPPERS,
     Wrapper,
@@ -113,8 +113,6 @@ def unwrap(words: Words) -> list[Started]:
         return _each_exec(rest, _FIND, ends={";", "+"})
     if name in {"fd", "fdfind"}:
         return _each_exec(rest, _FD, ends={";"})
-    if name in {"coproc", "function"} and rest[1:2] == ["{"]:
-        return [Argv(rest[1:])]
     if name == "alias":
         values = [one.partition("=")[2] for one in rest if "=" in one]
         # Its name gets more words, on a later line.

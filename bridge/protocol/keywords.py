@@ -11,6 +11,8 @@ from collections.abc import Iterator
 from copy import deepcopy
 from typing import Any
 
+from bridge.hints import did_you_mean
+
 _VALUES = """
     $schema $id id $anchor $dynamicAnchor $recursiveAnchor $ref $dynamicRef
     $recursiveRef $vocabulary $comment title description default examples deprecated
@@ -108,15 +110,12 @@ def constrains_nothing(schema: dict[str, Any]) -> bool:
 
 def unknown_type(value: Any) -> str | None:
     """What is wrong with the value of `type`; None unless it is an unknown name."""
-    from difflib import get_close_matches
-
     names = value if isinstance(value, list) else [value]
     wrong = [n for n in names if isinstance(n, str) and n not in TYPES]
     if not wrong:
         return None
-    near = get_close_matches(wrong[0], TYPES, n=1)
-    hint = f"did you mean {near[0]!r}?" if near else f"types are: {', '.join(TYPES)}"
-    return f"JSON Schema has no type {wrong[0]!r}; {hint}"
+    hint = did_you_mean(wrong[0], TYPES, most=1) or f"; types are: {', '.join(TYPES)}"
+    return f"JSON Schema has no type {wrong[0]!r}{hint}"
 
 
 def misspelt_keywords(schema: dict[str, Any]) -> Iterator[str]:
@@ -124,14 +123,10 @@ def misspelt_keywords(schema: dict[str, Any]) -> Iterator[str]:
 
     Also each in a schema that has no known keyword.
     """
-    # Late, as hooks import this module.
-    from difflib import get_close_matches
-
     for place, part in subschemas(schema):
         alone = constrains_nothing(part)
         for key in part:
             if key not in KEYWORDS:
-                near = get_close_matches(key, sorted(KEYWORDS), n=1, cutoff=0.75)
-                if near or alone:
-                    hint = f"; did you mean {near[0]!r}?" if near else ""
+                hint = did_you_mean(key, KEYWORDS, most=1, cutoff=0.75)
+                if hint or alone:
                     yield f"{place}: JSON Schema has no keyword {key!r}{hint}"

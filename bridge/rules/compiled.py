@@ -23,7 +23,6 @@ import orjson
 
 from bridge.config import Settings
 from bridge.errors import BridgeError
-from bridge.policy.bash_parser import parser_folders
 from bridge.policy.rule_set import EVENTS, TOOL_EVENTS, label_of
 from bridge.policy.tool_classes import CLASSES
 from bridge.protocol.record import json_object
@@ -219,7 +218,7 @@ def _held(folder: Folder) -> dict[str, Any]:
 def _write(folder: Folder, files: list[RuleFile], held: dict[str, Any]) -> None:
     """Write the rules of these files, and those that are held."""
     variables = {**held.get("variables", {}), **variables_of(files)}
-    common = {"version": VERSION, "variables": variables, "parser": parser_folders()}
+    common = {"version": VERSION, "variables": variables}
     rules = rules_in_order(files)
     for event, others in held.get("rules", {}).items():
         rules[event] += others

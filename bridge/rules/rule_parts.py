@@ -13,12 +13,12 @@ from bridge.policy import tool_names
 from bridge.policy.condition_compiler import (
     EVENT_NAMES,
     Condition,
+    InvalidCondition,
     compile_condition,
+    shadowed,
 )
-from bridge.policy.condition_problem import InvalidCondition
 from bridge.policy.condition_text import compile_text
 from bridge.policy.rule_set import TOOL_EVENTS
-from bridge.policy.variable_names import shadowed
 from bridge.protocol.names import MODEL_NAMES, is_model
 from bridge.rules.never_holds import holding_for_no_tool, never_holding
 from bridge.rules.tool_inputs import asked_in, missing

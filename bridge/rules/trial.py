@@ -3,7 +3,6 @@
 hostbridge rules test --tool Bash --command "cd x && pytest -q"
 """
 
-import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -58,7 +57,7 @@ def try_event(files: list[RuleFile], raw: Mapping[str, Any], whose: Whose) -> Tr
         for rule in file.rules
         if rule.code is not None
     }
-    functions = shell(time.process_time)
+    functions = shell()
     scope = scope_of(dict(raw), whose)
     tried = []
     for rule in rules:

@@ -16,10 +16,13 @@ from bridge.agents import templates
 from bridge.agents.diagnostic import Place, describe
 from bridge.agents.fields import template_names
 from bridge.hints import did_you_mean
-from bridge.policy.condition_compiler import EVENT_NAMES, compile_condition
-from bridge.policy.condition_problem import InvalidCondition
+from bridge.policy.condition_compiler import (
+    EVENT_NAMES,
+    InvalidCondition,
+    compile_condition,
+    shadowed,
+)
 from bridge.policy.condition_text import compile_text, compile_value
-from bridge.policy.variable_names import shadowed
 
 if TYPE_CHECKING:
     from bridge.agents.yaml_source import Tree

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from bridge.errors import InvalidRequest
 from bridge.hints import did_you_mean
-from bridge.policy.condition import MAY, ConditionError, evaluate
-from bridge.policy.value_length import check_length
+from bridge.policy.condition import ConditionError
+from bridge.policy.variable_changes import check_length, value_of
 from bridge.protocol.names import declared_as
 from bridge.store.variables import NotYours, Variable, read_variables
 
@@ -120,7 +120,6 @@ def _check_model(
 
 def _computed(conversation: Conversation, name: str, code: Any) -> Any:
     try:
-        found = evaluate(code, {"settings": dict(conversation.settings)})
+        return value_of(code, {"settings": dict(conversation.settings)})
     except ConditionError as error:
         raise InvalidRequest(f"variables.{name}: {error.message}") from None
-    return None if found is MAY else found

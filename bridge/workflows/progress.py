@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from bridge.policy import step_transitions
 from bridge.policy.rule_set import Whose
-from bridge.policy.step_change import Change
-from bridge.policy.step_message import shortened
+from bridge.policy.step_change import Change, shortened
 from bridge.policy.step_workflow import scope_in, step_of, stop_refusal
 from bridge.protocol.ids import new_request_id
 from bridge.store import step_states

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from bridge.policy.permissions import governs_sessions
+from bridge.policy.tool_paths import governs_sessions
 from bridge.worktrees import refs
 from bridge.worktrees.attributes import check_unfiltered, driven, listed
 from bridge.worktrees.entries import is_unfinished, tree_of, users_of

@@ -9,7 +9,7 @@ import pytest
 from bridge.flow.checks import Surroundings, check_flow
 from bridge.flow.parser import parse_flow
 from bridge.flow.problems import MAX_PROBLEMS
-from bridge.policy.condition_problem import place
+from bridge.hints import place
 
 # Each a flow, and its problems below.
 CASES = (Path(__file__).parent / "samples" / "checks.txt").read_text().split("\n\n")

@@ -6,16 +6,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from thoroughness import examples
 
+from bridge.hints import place
 from bridge.policy.condition import ConditionError, evaluate
 from bridge.policy.condition_compiler import (
     EVENT_NAMES,
     MAX_DEPTH,
     MAX_LENGTH,
+    InvalidCondition,
     compile_condition,
+    shadowed,
 )
-from bridge.policy.condition_problem import InvalidCondition, place
 from bridge.policy.condition_text import compile_text
-from bridge.policy.variable_names import shadowed
 
 KNOWN = {*EVENT_NAMES, "validation_model", "task"}
 

@@ -2,20 +2,18 @@
 
 import subprocess
 import sys
-import time
 
 import pytest
 from stand_ins import make_world, really_started
 
 from bridge.policy.condition import MAY, decide
 from bridge.policy.condition_compiler import compile_condition
-from bridge.policy.hidden_names import may_hide
 from bridge.policy.shell_functions import shell
 
 
 def answer(command: str, *names: str) -> str:
     code = compile_condition(f"runs(command, {', '.join(map(repr, names))})").code
-    return decide(code, {"command": command}, shell(lambda: 0.0))
+    return decide(code, {"command": command}, shell())
 
 
 @pytest.fixture(scope="module")
@@ -46,6 +44,10 @@ HIDDEN = {
     "if true; then bin/pytes[t] -q; fi": "may",
     "bin/p?te''st": "may",
     "A=1 env B=2 bin/py*t": "may",
+    "time bin/pyt*": "may",
+    "case a in a) bin/pyt*;; esac": "may",
+    "bash -c 'bin/pyt*'": "may",
+    "echo a | xargs bin/pyt*": "may",
 }  # fmt: skip
 PUSH = {
     'eval "$X"': "may",
@@ -74,6 +76,7 @@ PUSH = {
     "$X": "no",
 }  # fmt: skip
 HONEST = [
+    "cat =(ls)", "ls *(.)", "echo 'not closed $X", "for x ($X) ls",
     "ls *.py", "$PY setup.py push_tests", "$VENV/bin/python x.py", "echo $X push",
     "for f in *.py; do $PY $f; done", 'bash -c "cd $DIR && make"', '"$@"',
     'source "$NVM_DIR/nvm.sh"', ". venv/bin/activate", "ssh $HOST ls",
@@ -130,18 +133,13 @@ def test_a_part_of_a_name_is_not_the_name(command):
     assert answer(command, "git push") == "no"
 
 
-@pytest.mark.parametrize("command", ["ls -l", "ls *.py", *HONEST[-3:-1]])
-def test_no_parser_is_loaded_for_a_usual_command(command):
-    assert not may_hide(command, ["pytest", "git push"])
-
-
 def test_a_name_that_stands_there_has_no_other_looked_for():
-    """Where no sign is that anything is hidden: not even the patterns are loaded."""
+    """Where no sign is that anything is hidden: not even the reader is loaded."""
     script = """
 import sys
 from bridge.policy.shell_functions import shell
-print(shell(lambda: 0.0)["runs"]("cd x; git pull", "git push", "pytest"))
-print("bridge.policy.hidden_names" in sys.modules)
+print(shell()["runs"]("cd x; ls", "git push", "pytest"))
+print("bridge.policy.shell_scanner" in sys.modules)
 """
     done = subprocess.run(
         [sys.executable, "-c", script], capture_output=True, text=True, check=True
@@ -167,27 +165,8 @@ REASONS = [
 
 @pytest.mark.parametrize(("command", "why"), REASONS)
 def test_why_the_answer_is_may_is_said(command, why):
-    functions = shell(lambda: 0.0)
+    functions = shell()
 
     assert functions["unclear"](command) == ""
     assert functions["runs"](command, "git push") is MAY
     assert functions["unclear"](command) == why
-
-
-PIECES = [
-    "$", "`", "{", "do ", "env a=", "a=1 ", "|", "| sh", "$(", "/", "a/", "${", "[",
-    "eval ", "sh <", "\t", "\n", ";a=", "(a=", "a{", "*", "{,", "$1", "do a=do ", "x`",
-]  # fmt: skip
-
-
-@pytest.mark.parametrize("piece", PIECES)
-def test_no_text_takes_the_quick_look_long(piece):
-    """Of eight times the text it takes some eight times as long, not 64 times."""
-    took = []
-    for size in (16_000, 128_000):
-        text = piece * (size // len(piece))
-        start = time.process_time()
-        may_hide(text, ["git push"])
-        took.append(time.process_time() - start)
-
-    assert took[1] < 32 * took[0] + 0.1

@@ -10,9 +10,9 @@ from grants import granted
 from hypothesis import given
 from hypothesis import strategies as st
 
+from bridge.policy.command_rules import command_pattern
 from bridge.policy.permissions import (
     Call,
-    command_pattern,
     is_granted,
     names_options,
     parse_rule,

@@ -9,14 +9,13 @@ from stand_ins import PROGRAMS, make_world, really_started
 from thoroughness import examples
 from tricky_commands import HERE, TRICKY, UNSEEN
 
-from bridge.policy.bash_parser import BashParser
 from bridge.policy.command_reading import Reading
 from bridge.policy.condition import MAY
 from bridge.policy.started_programs import read
 
 
 def reading(command: str) -> Reading:
-    return read(command, BashParser(lambda: 0.0))
+    return read(command)
 
 
 @pytest.fixture(scope="module")

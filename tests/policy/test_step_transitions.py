@@ -6,8 +6,7 @@ import pytest
 from stepflows import LOOP, Deeds, after, compiled, prompt
 
 from bridge.policy.rule_set import Whose
-from bridge.policy.step_change import Change
-from bridge.policy.step_message import introduction
+from bridge.policy.step_change import Change, introduction
 from bridge.policy.step_transitions import begin, happen
 
 

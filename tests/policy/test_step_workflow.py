@@ -147,7 +147,7 @@ def test_blocked_commands_are_refused(pattern, blocked):
 
     def said(command):
         fields = before("Bash", command=command)
-        return step_workflow.refusal(kept, fields, nobodys, lambda: shell(lambda: 0.0))
+        return step_workflow.refusal(kept, fields, nobodys, shell)
 
     assert "ask first" in said(blocked)
     assert (said("git status"), said("echo git push")) == (None, None)

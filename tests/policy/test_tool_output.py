@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from bridge.policy.tool_output import output_of
+from bridge.policy.step_workflow import output_of
 
 OURS = "mcp__hostbridge__validate_task"
 VERDICT = {"passed": False, "feedback": ["no test"]}

@@ -80,7 +80,7 @@ PLAIN = [
     Tricky("<ruff.toml >out pytest 2>&1", "pytest"),
     Tricky("$'\\x70ytest'; $'\\162uff'; $'\\u006dypy\\t'", "pytest ruff"),
     Tricky("pytest>out;ruff<out", "pytest ruff"),
-    Tricky("py\\\ntest -q", may="pytest", real="pytest"),
+    Tricky("py\\\ntest -q", "pytest"),
     Tricky("# a comment \\\npytest", "pytest"),
     Tricky("pytest\\\n  -q", "pytest"),
     Tricky("p'y't\"est\" -q", "pytest"),
@@ -295,6 +295,18 @@ UNKNOWN = [
     Tricky("if pytest; then", "pytest", real=""),
 ]  # fmt: skip
 
+# What an expansion may stand for, and what calls a function by another word.
+BEHIND = [
+    Tricky("bash <<EOF\n${Y:-pytest}\nEOF\n", may="pytest", real="pytest"),
+    Tricky('bash <<< "echo; ${Y:-pytest}"', may="pytest", real="pytest"),
+    Tricky("f() { pytest; }; X=f; $X; {f,}", may="pytest", real="pytest"),
+    Tricky("echo $(( pytest; ruff ) )", may="pytest ruff", real="pytest ruff"),
+    Tricky("for i\nin pytest\ndo $i\ndone", may="pytest", real="pytest"),
+    Tricky("case x in (x) pytest ;& y|z) ruff; esac", "pytest ruff"),
+    Tricky("f ()\n{ pytest\n}; false ||\n\nf", "pytest"),
+    Tricky("!(pytest)", "pytest"),
+]
+
 # A function that is not there when its name is called.
 GONE = [
     Tricky("pytest() { :; } & pytest", may="pytest", real="pytest"),
@@ -408,4 +420,4 @@ HERE = [
     ),
 ]
 
-TRICKY = [*NOTHING, *PLAIN, *NESTED, *WRAPPED, *UNKNOWN, *GONE, *LOOSE, *HERE]
+TRICKY = [*NOTHING, *PLAIN, *NESTED, *WRAPPED, *UNKNOWN, *BEHIND, *GONE, *LOOSE, *HERE]
