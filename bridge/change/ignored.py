@@ -86,7 +86,7 @@ class Ignored:
         if lib is not None and common is not None:
             key = "core.ignorecase"
             self._any_case = key in lib.config and lib.config.get_bool(key)
-            files = (common / "info" / "exclude", _user_excludes(lib))
+            files = (common / "info" / "exclude", _user_excludes(lib, project))
             self._of_all = [self._rules_in(file) for file in files if file is not None]
 
     def is_ignored(self, path: bytes) -> bool:
@@ -144,12 +144,12 @@ class Ignored:
         return _TAKES_BACK if line.startswith(b"!") else None
 
 
-def _user_excludes(lib: pygit2.Repository) -> Path | None:
-    """The user's own file of patterns to ignore."""
+def _user_excludes(lib: pygit2.Repository, project: Path) -> Path | None:
+    """The user's own file of patterns to ignore; git works in the project's folder."""
     key = "core.excludesfile"
     if key in lib.config:
         named = lib.config[key]
-        return Path(os.path.expanduser(named)) if named else None
+        return project / os.path.expanduser(named) if named else None
     folder = pygit2.settings.search_path[ConfigLevel.XDG]
     return Path(folder, "ignore") if folder else None
 

@@ -103,7 +103,6 @@ def differing(repo: pygit2.Repository, project: Path, common: Path) -> list[str]
     Raises:
         WorktreeRefused: whether a file differs cannot be determined.
     """
-    from pygit2 import hash as blob_id
     from pygit2.enums import FileStatus
 
     new = FileStatus.WT_NEW
@@ -116,25 +115,55 @@ def differing(repo: pygit2.Repository, project: Path, common: Path) -> list[str]
     }
     try:
         found.update(_new_files(repo, project, Ignored(project, repo, common)))
+        found.update(_differing_unseen(repo, project, found))
     except PermissionError as exc:
+        where = Path(exc.filename)
+        folder = where if os.path.isdir(where) else where.parent
         raise WorktreeRefused(
-            f"{exc.filename} cannot be looked into: nobody can tell what is new there",
-            ways=(f"{in_shell('chmod', 'u+rwx', exc.filename)}, and do it again",),
+            f"{folder} cannot be looked into: nobody can tell what is new there",
+            ways=(f"{in_shell('chmod', 'u+rwx', folder)}, and do it again",),
         ) from None
+    return sorted(found)
+
+
+def _differing_unseen(
+    repo: pygit2.Repository, project: Path, found: set[str]
+) -> Iterator[str]:
+    """Known files that differ for git alone; those `found` by libgit2 are left out."""
+    from pygit2 import hash as blob_id
+
     key = "core.sparsecheckout"
     is_sparse = key in repo.config and repo.config.get_bool(key)
     for entry in repo.index:
+        if entry.path in found:
+            continue
+        mode = mode_at(project / entry.path)
         # libgit2 reports files that are gone, and those that are not plain.
-        if entry.path not in found and (project / entry.path).is_file():
+        if stat.S_ISREG(mode):
             text = stored_ident(repo, project, entry.path)
             if text is not None and blob_id(text) != entry.id:
-                found.add(entry.path)
+                yield entry.path
         # A file that is there all the same is looked at by git, and not by libgit2.
-        is_there = is_sparse and os.path.lexists(project / entry.path)
-        is_seen = is_there and is_left_out(repo.index, entry.path)
+        is_seen = is_sparse and mode and is_left_out(repo.index, entry.path)
         if is_seen and not _is_as(repo, project, entry):
-            found.add(entry.path)
-    return sorted(found)
+            yield entry.path
+
+
+def mode_at(place: Path) -> int:
+    """The mode of what lies in a place, no link followed; 0 for nothing.
+
+    Raises:
+        PermissionError: nobody can tell. `Path.is_file` says no there, since 3.14.
+    """
+    try:
+        return place.lstat().st_mode
+    except (FileNotFoundError, NotADirectoryError):
+        return 0
+
+
+def is_folder(place: Path) -> bool:
+    """Whether a folder lies in a place, and no link to one."""
+    return stat.S_ISDIR(mode_at(place))
 
 
 def _new_files(
@@ -153,7 +182,8 @@ def _new_files(
             raw = os.fsencode(path)
             place = project / path
             # Of pipes and their like git says nothing.
-            is_file = place.is_symlink() or place.is_file()
+            mode = mode_at(place)
+            is_file = stat.S_ISLNK(mode) or stat.S_ISREG(mode)
             if is_file and raw not in known and not ignored.hides(raw):
                 yield path
         folders[:] = [
@@ -172,10 +202,11 @@ def _is_as(repo: pygit2.Repository, project: Path, entry: pygit2.IndexEntry) -> 
     from pygit2.enums import ObjectType
 
     place, name = project / entry.path, os.fsencode(entry.path)
-    if place.is_symlink():
+    mode = mode_at(place)
+    if stat.S_ISLNK(mode):
         return blob_id(os.fsencode(os.readlink(place))) == entry.id
     # As a text, it could not be one that is not UTF-8.
-    return place.is_file() and entry.id == repo.hashfile(
+    return stat.S_ISREG(mode) and entry.id == repo.hashfile(
         os.fspath(entry.path),
         ObjectType.BLOB,
         name,  # type: ignore[arg-type]

@@ -22,6 +22,7 @@ from bridge.worktrees import refs
 from bridge.worktrees.attributes import write_idents
 from bridge.worktrees.entries import entry_of, refuse_other_users
 from bridge.worktrees.git_locks import sync
+from bridge.worktrees.half_made import refuse_work
 from bridge.worktrees.index_file import IndexCopy
 from bridge.worktrees.own_process import in_own_process
 from bridge.worktrees.refused import WorktreeGone, WorktreeRefused
@@ -48,8 +49,8 @@ def create(project: Path, branch: str, folder: Path, *, base: str = "HEAD") -> W
         NoRepository: there is none, or it has no commit.
         RepositoryBusy: somebody else is changing the repository.
         WorktreeRefused: a name is taken, `base` is unknown, the folder is in use, or
-            holds work made since its removal was killed, or another work tree uses the
-            branch.
+            holds work made since its making or removal was killed, or another work
+            tree uses the branch.
     """
     folder = Path(os.path.realpath(folder.parent)) / folder.name
     with opened(project) as git:
@@ -69,6 +70,7 @@ def create(project: Path, branch: str, folder: Path, *, base: str = "HEAD") -> W
             write(worktree)
         refuse_other_users(git, folder, branch, entry_of(git, folder))
         if worktree.stage == "making":
+            refuse_work(git, worktree)
             _make(git, worktree)
             write(worktree.at("made"))
         else:

@@ -21,7 +21,13 @@ if TYPE_CHECKING:
     from bridge.worktrees.repository import Git
     from bridge.worktrees.worktree import CommitId, Worktree
 
-_MAX_LINE = 4200
+_MAX_BYTES = 1 << 16
+# The branches that a rebase moves at its end.
+_REBASED = (
+    "rebase-merge/head-name",
+    "rebase-merge/update-refs",
+    "rebase-apply/head-name",
+)
 _OBJECT = re.compile("[0-9a-f]{40}")
 _UNFINISHED = (
     "rebase-merge",
@@ -58,12 +64,13 @@ def entry_of(git: Git, folder: Path) -> Path | None:
 
 def users_of(git: Git, branch: str) -> Iterator[tuple[Path, str]]:
     """The git folders of the work trees that use a branch, and what they do with it."""
-    name = refs.HEADS + branch
+    name = refs.real_name(git, refs.HEADS + branch)
     for folder in (git.common, *entries(git)):
-        kinds = ("rebase-merge", "rebase-apply")
-        if any(first_line(folder / kind / "head-name") == name for kind in kinds):
+        if any(name in _lines(folder / file) for file in _REBASED):
             yield folder, "being rebased"
-        elif refs.head_of(folder) == name:
+        elif refs.HEADS + first_line(folder / "BISECT_START") == name:
+            yield folder, "being bisected"
+        elif refs.real_name(git, refs.head_of(folder)) == name:
             yield folder, "checked out"
 
 
@@ -117,16 +124,22 @@ def tree_of(git: Git, folder: Path) -> Path:
 def folder_named(entry: Path) -> Path | None:
     """The folder that an entry is of; None if it does not say."""
     line = first_line(entry / "gitdir")
-    return Path(line.removesuffix("/.git")) if line else None
+    # Git can be configured to write relative paths.
+    return Path(os.path.normpath(entry / line.removesuffix("/.git"))) if line else None
 
 
 def first_line(path: Path) -> str:
     """The first line of one of git's small files; empty without one."""
+    return next(iter(_lines(path)), "")
+
+
+def _lines(path: Path) -> list[str]:
     try:
-        data = path.read_bytes()[:_MAX_LINE]
+        with path.open("rb") as file:
+            data = file.read(_MAX_BYTES)
     except OSError:
-        return ""
-    return os.fsdecode(data.partition(b"\n")[0])
+        return []
+    return os.fsdecode(data).split("\n")
 
 
 def open_worktree(git: Git, worktree: Worktree) -> tuple[pygit2.Repository, Path]:

@@ -76,7 +76,8 @@ def merge(
 ) -> Merged | Conflict:
     """Merge `branch` into the branch `into` of a project's repository.
 
-    Where `into` is checked out in the project, its work tree follows. No hook runs, and
+    Where `into` is checked out in the project, its work tree follows; where it is
+    another name of a branch (`git symbolic-ref`), that branch moves. No hook runs, and
     nothing is signed.
 
     Raises:
@@ -85,6 +86,7 @@ def merge(
         WorktreeRefused: a branch is missing, or `into` is in use elsewhere.
     """
     with opened(project) as git:
+        into = refs.real_name(git, refs.HEADS + into).removeprefix(refs.HEADS)
         old, theirs = refs.get_tip(git, into), refs.get_tip(git, branch)
         if old == theirs or git.repo.descendant_of(old, theirs):
             return Merged(old, "already")
@@ -214,7 +216,7 @@ def _refuse_dirty(git: Git, index: IndexCopy, planned: list[Change], into: str) 
 def _refuse_in_use(git: Git, branch: str) -> None:
     """Refuse a branch that another work tree has checked out, or is rebasing."""
     for folder, what in users_of(git, branch):
-        if folder != git.folder or what == "being rebased":
+        if folder != git.folder or what != "checked out":
             raise WorktreeRefused(
                 f"{git.project}: the branch {branch!r} is {what} in "
                 f"{tree_of(git, folder)}",

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import re
 import stat
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -31,6 +32,13 @@ def tip(git: Git, branch: str) -> CommitId | None:
     """The commit that a branch is at; None if there is no such branch."""
     found = git.repo.references.get(HEADS + branch)
     return None if found is None else str(found.peel(git.lib.Commit).id)
+
+
+def real_name(git: Git, name: str) -> str:
+    """The reference that a full name stands for, as that of an alias; or itself."""
+    with suppress(KeyError, ValueError):
+        return git.repo.references[name].resolve().name
+    return name
 
 
 def get_tip(git: Git, branch: str) -> CommitId:
@@ -88,6 +96,11 @@ def move(
     """
     path = _path(git, branch)
     with git.locks.held(path) as lock:
+        if (name := real_name(git, HEADS + branch)) != HEADS + branch:
+            raise WorktreeRefused(
+                f"{git.project}: the branch {branch!r} is now another name of {name}",
+                ways=(in_shell("git", "symbolic-ref", "-d", HEADS + branch),),
+            )
         if tip(git, branch) != old:
             raise moved(git, branch)
         line = _log_line(git, old, new, why)
@@ -135,7 +148,7 @@ def delete(git: Git, branch: str, old: CommitId | None = None) -> None:
 
 def is_checked_out(git: Git, branch: str) -> bool:
     """Whether a branch is the one of the project's own work tree."""
-    return head_of(git.folder) == HEADS + branch
+    return real_name(git, head_of(git.folder)) == real_name(git, HEADS + branch)
 
 
 def head_of(folder: Path) -> str:

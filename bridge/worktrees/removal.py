@@ -20,8 +20,15 @@ from typing import TYPE_CHECKING, Any
 from bridge.change.ignored import Ignored
 from bridge.protocol.wording import in_shell
 from bridge.worktrees import refs
-from bridge.worktrees.attributes import listed
-from bridge.worktrees.entries import entry_of, refuse_other_users
+from bridge.worktrees.attributes import is_folder, listed
+from bridge.worktrees.entries import (
+    commits_of,
+    entries,
+    entry_of,
+    folder_named,
+    refuse_other_users,
+)
+from bridge.worktrees.half_made import refuse_work
 from bridge.worktrees.refused import UnsavedWork, WorktreeRefused
 from bridge.worktrees.repository import Git, bounded, opened
 from bridge.worktrees.standing import look
@@ -112,7 +119,7 @@ def remove_all(git: Git, worktree: Worktree, *, tip: CommitId | None = None) -> 
         RepositoryBusy: its branch is no longer at `tip`; by default that is not asked.
     """
     _take_away(worktree.folder)
-    remove_tree(_away(worktree.folder))
+    _remove_files(_away(worktree.folder))
     entry = entry_of(git, worktree.folder)
     if entry is not None:
         # At once: without its first file git knows it no more, and its branch is held.
@@ -133,7 +140,7 @@ def _away(folder: Path) -> Path:
 
 def _take_away(folder: Path) -> None:
     if os.path.lexists(folder):
-        remove_tree(_away(folder))
+        _remove_files(_away(folder))
         folder.rename(_away(folder))
 
 
@@ -173,26 +180,29 @@ def _refuse_used(git: Git, worktree: Worktree) -> None:
     """Refuse what somebody else uses, as git does."""
     folder = worktree.folder
     entry = entry_of(git, folder)
-    if entry is not None and os.path.lexists(entry / "locked"):
-        raise WorktreeRefused(
-            f"{folder} is locked, so that it is not removed",
-            ways=(in_shell("git", "worktree", "unlock", folder),),
-        )
+    for one, place in ((entry, folder), *_inner_worktrees(git, folder)):
+        if one is not None and os.path.lexists(one / "locked"):
+            raise WorktreeRefused(
+                f"{place} is locked, so that it is not removed",
+                ways=(in_shell("git", "worktree", "unlock", place),),
+            )
     refuse_other_users(git, folder, worktree.branch, entry)
 
 
 def _refuse_unsaved(git: Git, worktree: Worktree) -> None:
-    has_moved = refs.tip(git, worktree.branch) not in (None, worktree.start)
-    if worktree.stage == "making" and not has_moved:
+    if worktree.stage == "making" and not _has_moved(git, worktree):
         # It was never handed out, though git shows it.
+        refuse_work(git, worktree)
         return
     folder, what = worktree.folder, []
     found, inner = look(git, worktree), _repositories(git, folder)
+    inner += [str(place) for _, place in _inner_worktrees(git, folder)]
     # Of a removal that was killed, some files are gone.
     changed = tuple(p for p in found.changed if _is_work(worktree, p))
     if changed:
         what.append(f"{listed(changed)} not committed")
-    if not found.exists and worktree.stage == "made" and _is_filled(folder):
+    # A removal takes `.git` last: what is there without it came later.
+    if not found.exists and worktree.stage != "making" and _is_filled(folder):
         what.append(f"files, and is no longer a worktree of {git.project}")
     if not found.is_merged:
         commits = f"{found.ahead} commits that are" if found.ahead else _ITS_START
@@ -206,12 +216,32 @@ def _refuse_unsaved(git: Git, worktree: Worktree) -> None:
         raise UnsavedWork(words, changed, found.ahead)
 
 
+def _has_moved(git: Git, worktree: Worktree) -> bool:
+    """Whether there are commits since it was begun, on its branch or on none."""
+    entry = entry_of(git, worktree.folder)
+    own = commits_of(git, entry) if entry is not None else set()
+    return bool({refs.tip(git, worktree.branch), *own} - {None, worktree.start})
+
+
 def _is_work(worktree: Worktree, path: str) -> bool:
     return worktree.stage == "made" or os.path.lexists(worktree.folder / path)
 
 
 def _is_filled(folder: Path) -> bool:
-    return folder.is_symlink() or (folder.is_dir() and any(folder.iterdir()))
+    return folder.is_symlink() or (is_folder(folder) and any(folder.iterdir()))
+
+
+def _inner_worktrees(git: Git, folder: Path) -> list[tuple[Path, Path]]:
+    """Other worktrees of the repository that lie in one: their entries and folders.
+
+    Whether git ignores that folder says nothing of the work in them.
+    """
+    found = []
+    for entry in entries(git):
+        place = Path(os.path.realpath(folder_named(entry) or "/"))
+        if folder in place.parents and place.exists():
+            found.append((entry, place))
+    return found
 
 
 def _repositories(git: Git, folder: Path) -> list[str]:
@@ -232,12 +262,25 @@ def _repositories(git: Git, folder: Path) -> list[str]:
     return sorted(found)
 
 
-def remove_tree(folder: Path) -> None:
-    """Remove a folder with all that is in it; no link is followed."""
-    if folder.is_symlink():
-        folder.unlink()
-    elif folder.exists():
-        shutil.rmtree(folder, onerror=_unlocked)
+def _remove_files(folder: Path) -> None:
+    """Remove what `remove_tree` does, `.git` last: without it nobody can tell work."""
+    # One that cannot be read is let in below.
+    with suppress(PermissionError):
+        for name in os.listdir(folder) if is_folder(folder) else ():
+            if name != ".git":
+                remove_tree(folder / name)
+    remove_tree(folder)
+
+
+def remove_tree(place: Path) -> None:
+    """Remove a folder with all that is in it, or a file; no link is followed."""
+    if is_folder(place):
+        shutil.rmtree(place, onerror=_unlocked)
+    elif os.path.lexists(place):
+        try:
+            place.unlink()
+        except OSError as exc:
+            _unlocked(os.unlink, str(place), (OSError, exc, None))
 
 
 def _unlocked(remove: Callable[..., Any], path: str, failed: Any) -> None:
@@ -246,9 +289,10 @@ def _unlocked(remove: Callable[..., Any], path: str, failed: Any) -> None:
         return
     if not isinstance(failed[1], PermissionError):
         raise failed[1]
-    for one in (os.path.dirname(path), path):
-        if not os.path.islink(one):
-            os.chmod(one, 0o700)
+    for one in map(Path, (os.path.dirname(path), path)):
+        # A file may have other names, and keeps its mode.
+        if is_folder(one):
+            one.chmod(0o700)
     if remove in (os.rmdir, os.unlink):
         remove(path)
     else:

@@ -1,6 +1,7 @@
 """Work that git does not ignore is never dropped: git decides what is ignored."""
 
 import os
+from pathlib import Path
 
 import pytest
 
@@ -76,3 +77,36 @@ def test_error_a_folder_that_cannot_be_looked_into_stays(
             worktrees.remove(worktree)
 
     assert (worktree.folder / "secret/work").exists()
+
+
+def test_error_a_folder_that_may_be_listed_and_not_entered_stays(
+    repository, worktree, monkeypatch
+):
+    """`Path.is_file` says no there, since Python 3.14."""
+    repository.write("secret/work", "work", cwd=worktree.folder)
+    lstat = os.lstat
+
+    def refusing(self):
+        if self.parent.name == "secret":
+            raise PermissionError(13, "Permission denied", str(self))
+        return lstat(self)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Path, "lstat", refusing)
+        patched.setattr(Path, "is_file", lambda _: False)
+        patched.setattr(Path, "is_symlink", lambda _: False)
+        with pytest.raises(WorktreeRefused, match="secret cannot be looked into"):
+            worktrees.remove(worktree)
+
+    assert (worktree.folder / "secret/work").exists()
+
+
+def test_error_patterns_that_lie_in_each_work_tree(repository, worktree, monkeypatch):
+    """Git looks for them in the work tree, not where it was started."""
+    repository.git("config", "core.excludesFile", ".extra")
+    repository.write(".extra", "*.md\n")
+    repository.write("notes.md", "work", cwd=worktree.folder)
+    monkeypatch.chdir(repository.folder)
+
+    with pytest.raises(UnsavedWork, match="holds notes"):
+        worktrees.remove(worktree)
