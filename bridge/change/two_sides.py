@@ -142,33 +142,23 @@ def _compared(project: Path, git: Repository, scope: Scope) -> Sides:
     base = None
     if scope.base != "HEAD" or scope.tip is not None or git.head_id is not None:
         base = get_commit(git, scope.base)
-    if scope.tip is not None:
-        tip = get_commit(git, scope.tip)
-        if scope.from_fork and base is not None:
-            base = fork_of(git, base, tip, f"{scope.base}...{scope.tip}")
+    tip = None if scope.tip is None else get_commit(git, scope.tip)
+    if tip is not None and base is not None and scope.from_fork:
+        base = fork_of(git, base, tip, f"{scope.base}...{scope.tip}")
+    old = _at(git, base)
+    if tip is not None:
         new = Entries(git, git.files_of(tip))
-        sides = Sides(scope, _at(git, base), new, files, tip=tip)
-    elif scope.kind == "staged":
-        new = Entries(git, git.index.entries)
-        sides = Sides(
-            scope,
-            _at(git, base),
-            new,
-            files,
-            unmerged=git.index.unmerged,
-            forged=git.index.forged,
+        return Sides(scope, old, new, files, base=base, tip=tip)
+    index, forged = Entries(git, git.index.entries), git.index.forged
+    if not is_new_in_files:
+        unmerged = git.index.unmerged
+        return Sides(
+            scope, old, index, files, unmerged=unmerged, forged=forged, base=base
         )
-    else:
-        sides = Sides(
-            scope,
-            _at(git, base),
-            files,
-            files,
-            forged=git.index.forged,
-            staged=Entries(git, git.index.entries),
-            head=Entries(git, git.head),
-        )
-    return replace(sides, base=base)
+    head = Entries(git, git.head)
+    return Sides(
+        scope, old, files, files, forged=forged, base=base, staged=index, head=head
+    )
 
 
 def _at(git: Repository, commit_id: str | None) -> Entries:
