@@ -84,7 +84,7 @@ def nearest(name: str, known: Iterable[str], *, what: str = "agents") -> str:
     from bridge.hints import close
 
     names = sorted(known)
-    if found := close(name, names, most=3, cutoff=0.5):
+    if found := close(name, names, most=3):
         return f"did you mean {' or '.join(found)}?"
     rest = len(names) - MAX_NAMED
     more = f" and {rest} more (hostbridge agents list)" if rest > 0 else ""

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import re
 import shlex
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -65,11 +66,12 @@ class Command:
         # Quoted again: a space inside an argument is not the space of a rule.
         texts = [shlex.join(argv)]
         # As it was written, unless some of its spaces separate no arguments: those in
-        # quotes, and those of Unicode (`pytest\u3000x` is one program, and not pytest).
-        # Without one at the end, after a backslash, it cannot be split.
+        # quotes, those of Unicode (`pytest\u3000x` is one program, and not pytest), and
+        # one at the end, after a backslash.
         written = " ".join(line.split())
-        if not shell_sign(line) and shlex.split(written) == argv:
-            texts.append(written)
+        with suppress(ValueError):
+            if not shell_sign(line) and shlex.split(written) == argv:
+                texts.append(written)
         return cls(line, tuple(argv), tuple(texts))
 
     @classmethod
