@@ -66,10 +66,12 @@ class Command:
         texts = [shlex.join(argv)]
         # As it was written, unless some of its spaces separate no arguments: those in
         # quotes, and those of Unicode (`pytest\u3000x` is one program, and not pytest).
-        # Without one at the end, after a backslash, it cannot be split.
+        # Without one at the end, after a backslash, no pattern is to cover it.
         written = " ".join(line.split())
-        if not shell_sign(line) and shlex.split(written) == argv:
-            texts.append(written)
+        try:
+            texts += [written] if shlex.split(written) == argv else []
+        except ValueError:
+            texts = []
         return cls(line, tuple(argv), tuple(texts))
 
     @classmethod
@@ -94,7 +96,7 @@ def covers(spec: str | None, command: Command, is_inside: IsInside) -> bool:
     `is_inside` says whether a path, as written and relative to where the command
     starts, lies in the project.
     """
-    if spec is None or spec == "*":
+    if spec is None or (spec == "*" and command.texts):
         return True
     named = read_named(spec)
     if isinstance(named, NamedOptions):
