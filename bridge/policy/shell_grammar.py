@@ -131,6 +131,8 @@ class Commands:
         self.loose: list[str] = []
         self.opaque: list[tuple[str, bool, str]] = []
         self.bodies: list[str] = []
+        # Those behind what is no syntax.
+        self.doubtful: list[Found] = []
         # Those of functions, too.
         self.all_commands: list[Found] = []
         self.problems: list[str] = []

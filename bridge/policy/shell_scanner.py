@@ -39,6 +39,8 @@ _NO_NAME = re.compile(r"[ \t]*\([ \t]*\)")
 _BRACKETS = frozenset({"$(", "a(", "x(", "pattern"})
 # After these the next line is part of the command.
 _JOINTS = PIPES | {"&&", "||"}
+# In a test, the next line, too.
+_GOING_ON = ("&&", "|", "(", "[[", "!")
 _CASE_ENDS = frozenset({";;", ";&", ";;&"})
 _MAX_DEPTH = 8
 
@@ -151,7 +153,7 @@ class Scanner(Commands):
         self.end_word(token.start())
 
     def on_joined(self, _: re.Match[str]) -> None:
-        """A line that goes on."""
+        """The end of a line, behind a backslash."""
 
     def on_comment(self, token: re.Match[str]) -> int | None:
         """A comment, or a sign in a word."""
@@ -162,23 +164,39 @@ class Scanner(Commands):
 
     def on_newline(self, token: re.Match[str]) -> int | None:
         """The end of a line, which ends most commands."""
-        self.end_word(token.start())
+        at = token.start()
+        self.end_word(at)
         frame = self.frames[-1]
+        if frame.kind == "x(" or (
+            frame.kind in {"[[", "pattern"}
+            and frame.words
+            and not self.text[max(0, at - MAX_RAW) : at].rstrip().endswith(_GOING_ON)
+        ):
+            return self.broken(at)
         is_open = frame.is_empty and frame.before in _JOINTS
         if not (is_open or frame.defining):
-            self.end_command(token.start(), "\n")
+            self.end_command(at, "\n")
         return self.take_bodies(frame.waiting, token.end()) if frame.waiting else None
 
-    def on_operator(self, token: re.Match[str]) -> None:
+    def broken(self, at: int) -> int:
+        """Leave what is no syntax here: bash drops the line, and reads the next."""
+        self.problem(SYNTAX)
+        self.close()
+        end = self.text.find("\n", at)
+        return len(self.text) if end < 0 else end
+
+    def on_operator(self, token: re.Match[str]) -> int | None:
         """A sign between commands."""
-        sign = token[0]
-        self.end_command(token.start(), "" if sign in _CASE_ENDS else sign)
-        if self.frames[-1].kind == "a(":
+        sign, at = token[0], token.start()
+        self.end_command(at, "" if sign in _CASE_ENDS else sign)
+        kind = self.frames[-1].kind
+        if kind == "a(":
+            return self.broken(at)
+        if sign in _CASE_ENDS and kind == "case":
+            self.open("pattern", at)
+        elif sign in _CASE_ENDS and kind not in TEXTS:
             self.problem(SYNTAX)
-        if sign in _CASE_ENDS and self.frames[-1].kind == "case":
-            self.open("pattern", token.start())
-        elif sign in _CASE_ENDS and self.frames[-1].kind not in TEXTS:
-            self.problem(SYNTAX)
+        return None
 
     def on_redirect(self, token: re.Match[str]) -> int | None:
         """The sign of a redirection."""
@@ -189,9 +207,7 @@ class Scanner(Commands):
         self.end_word(at)
         frame = self.frames[-1]
         if frame.kind in TEXTS:
-            if frame.kind == "a(":
-                self.problem(SYNTAX)
-            return None
+            return self.broken(at) if frame.kind == "a(" else None
         frame.is_empty = False
         if not token[0].startswith("<<") or token[0] == "<<<":
             frame.redirect = token[0]
@@ -244,12 +260,15 @@ class Scanner(Commands):
             frame.is_empty = False
             self.open("((", at, tokens="((")
             return at + 2
-        if frame.words or frame.header in {"case", "function", *LOOPS}:
+        is_odd = bool(frame.words) or frame.header in {"case", "function", *LOOPS}
+        if is_odd:
             self.problem(SYNTAX)
             self.end_command(at, "")
-            # No shell gets as far as this.
-            frame.defining = ("", at)
-        self.open_group("(", at).waiting = frame.waiting
+        group = self.open_group("(", at)
+        group.waiting = frame.waiting
+        if is_odd:
+            # bash drops the line, and reads the next; another shell runs it.
+            group.owner = self.doubtful
         return None
 
     def on_sum_opening(self, _: re.Match[str]) -> None:

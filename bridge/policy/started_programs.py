@@ -122,6 +122,8 @@ class _Reader:
             for name, bodies in functions.items()
             if any(_CALLS_ITS_WORDS.search(text) for _, text in bodies)
         }
+        for one in scanner.doubtful:
+            self.command(one.words, stdin=one.stdin, is_sure=False, depth=depth)
         while commands:
             for one in commands:
                 name = one.words[0]

@@ -305,6 +305,10 @@ BEHIND = [
     Tricky("case x in (x) pytest ;& y|z) ruff; esac", "pytest ruff"),
     Tricky("f ()\n{ pytest\n}; false ||\n\nf", "pytest"),
     Tricky("!(pytest)", "pytest"),
+    # What bash reads behind a line that is no syntax.
+    Tricky("a=(x <<E\nbin/pyt''est*\nE\n)", may="pytest", real="pytest"),
+    Tricky("a=(bash <<E\nbin/pyt''est*\nE\n)", may="pytest", real="pytest"),
+    Tricky("[[ a &&\n -n pytest ]] || ruff", "ruff", real=""),
 ]
 
 # A function that is not there when its name is called.
