@@ -47,6 +47,7 @@ _Result = TypeVar("_Result")
 # How long one call waits for another of ours.
 WAIT_S = 60.0
 _OURS = "hostbridge"
+_MAX_TREE_BYTES = 1 << 24
 _LEADING = ("worktrees", "logs", "logs/HEAD", "config", "config.worktree", "info")
 
 
@@ -161,6 +162,9 @@ def loaded() -> Any:
         raise WorktreeRefused(str(exc), ways=exc.ways) from exc
     # A commit that is reported is on disk: libgit2 leaves that to the system.
     lib.settings.enable_fsync_gitdir(True)  # noqa: FBT003 - libgit2's signature
+    # Otherwise the tree of a folder with more than some 100 files is read anew each time
+    # that an attribute of one of them is looked for in a commit.
+    lib.settings.cache_object_limit(lib.enums.ObjectType.TREE, _MAX_TREE_BYTES)
     return lib
 
 
