@@ -19,6 +19,7 @@ from typing import Any
 from bridge.change.secrets import is_secret
 from bridge.policy.globs import finds
 from bridge.policy.made_folders import MADE
+from bridge.policy.real_path import real_path
 from bridge.store.plain_file import open_beneath
 
 MAX_FILE_BYTES = 8 * 1024 * 1024
@@ -83,7 +84,7 @@ class Project:
         if ".." in asked.parts:
             raise Refused(f"{path!r} leads out of the project: `..` is refused")
         try:
-            real = Path(os.path.realpath(self.root / asked))
+            real = Path(real_path(str(self.root / asked)))
         except OSError as exc:
             raise Refused(f"{path!r}: {exc.strerror}") from None
         if not real.is_relative_to(self.root):
@@ -98,7 +99,7 @@ class Project:
 
     def real(self, path: str) -> str:
         """The real absolute path of a path that is relative to the project."""
-        return os.path.realpath(self.root / path)
+        return real_path(str(self.root / path))
 
     def read(self, path: str, max_bytes: int = MAX_FILE_BYTES) -> str:
         """The text of a file.

@@ -205,14 +205,15 @@ def decision(event: Json, project: str, rules: list[str]) -> bytes:
     if not isinstance(tool, str) or not isinstance(tool_input, dict):
         return b""
     from bridge.host.gate import denial
+    from bridge.policy.client_grants import starts_elsewhere, writes_what_governs
     from bridge.policy.permissions import (
         Call,
         command_specs,
         is_granted,
         names_options,
         why_not_granted,
-        writes_what_governs,
     )
+    from bridge.policy.real_path import real_path
 
     cwd = event.get("cwd")
     start = cwd if isinstance(cwd, str) and cwd else project
@@ -220,17 +221,19 @@ def decision(event: Json, project: str, rules: list[str]) -> bytes:
         tool,
         tool_input,
         project,
-        lambda path: os.path.realpath(os.path.join(start, path)),
+        lambda path: real_path(os.path.join(start, path)),
     )
     specs = command_specs(rules)
-    if tool != "Bash":
-        is_withheld = writes_what_governs(call) and not is_granted(rules, call)
-        why = "it would change what governs sessions" if is_withheld else None
+    is_bound = None not in specs if tool == "Bash" else not is_granted(rules, call)
+    if is_bound and writes_what_governs(call):
+        why: str | None = "it would change what governs sessions, or nobody can tell"
+    elif tool != "Bash":
+        why = None
     elif is_granted(filter(names_options, rules), call):
         allowed = {"hookEventName": "PreToolUse", "permissionDecision": "allow"}
         return json.dumps({"hookSpecificOutput": allowed}).encode()
-    elif specs and all(specs) and not call.starts_inside:
-        why = f"a part of it would start outside {project}"
+    elif specs and is_bound and starts_elsewhere(rules, call):
+        why = f"a part of it would start in another folder than {project}"
     else:
         why = why_not_granted(filter(names_options, rules), call)
     if why:

@@ -12,6 +12,7 @@ from bridge.host.context import HookContext
 from bridge.host.events import HookEvent
 from bridge.host.seen_ends import before_handback, subagent_stop
 from bridge.host.user_rules import rules_of
+from bridge.policy.real_path import real_path
 from bridge.policy.tool_classes import MESSAGE, QUESTION, is_own
 from bridge.policy.tool_lists import is_unasked, reads_unasked
 from bridge.protocol.wording import one_line
@@ -151,7 +152,7 @@ def _call_of(hook: HookContext, run: AgentRun) -> Call:
         hook.event.tool,
         hook.event.table("tool_input"),
         project,
-        lambda path: os.path.realpath(os.path.join(cwd, path)),
+        lambda path: real_path(os.path.join(cwd, path)),
     )
     if not run.folder:
         return call

@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import posixpath
 import re
+import shlex
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -96,6 +97,13 @@ _ERRORS = re.compile(
 # `head -20` is `head -n 20`; `tail -1f` never ends.
 _LINES = re.compile(rf"\A(head|tail) -(?=[0-9]+(?:[{BLANK}]|\Z))")
 _CD = re.compile(rf"cd +({FOLDER})")
+_MOVING = frozenset({"cd", "pushd", "popd"})
+# What may stand before a command.
+_BEFORE = frozenset(
+    {"if", "then", "elif", "else", "while", "until", "do", "!", "{", "time", "command",
+     "builtin"}
+)  # fmt: skip
+_MOST_FOLDERS = 32
 _GIT_IN = re.compile(rf"\Agit +-C +({FOLDER}) +")
 
 
@@ -146,14 +154,9 @@ def only_looks(command: str, sight: Sight) -> bool:
     """
     return all(
         _looks(part, sight.below(folder))
-        for part, folders in _placed(command)
+        for part, folders in placed(command)
         for folder in folders
     )
-
-
-def folders_of(command: str) -> set[str]:
-    """The folders in which the parts of a command may run; "." is where it starts."""
-    return {folder or "." for _, folders in _placed(command) for folder in folders}
 
 
 def parts_of(command: str) -> list[str]:
@@ -165,12 +168,13 @@ def parts_of(command: str) -> list[str]:
     return [part.strip(BLANK) for part in _BETWEEN.split(_ERRORS.sub(r"\1", command))]
 
 
-def _placed(command: str) -> Iterator[tuple[str, set[str]]]:
+def placed(command: str) -> Iterator[tuple[str, set[str]]]:
     """Each part of a command, and the folders in which it may run.
 
     After `cd A &&` that is A. After any other sign `cd` may have failed, or changed
     the folder of a pipe's end alone. A shell takes `..` for what its name says,
-    whatever link it stands behind; as the system would read it, it counts, too.
+    whatever link it stands behind; as the system would read it, it counts, too. Where
+    nobody can tell, or too many folders are possible, that is `/`, outside of all.
     """
     ever = now = {""}
     is_chain = True
@@ -181,10 +185,26 @@ def _placed(command: str) -> Iterator[tuple[str, set[str]]]:
         if moved := _CD.fullmatch(part):
             named = {posixpath.join(folder, unquoted(moved[1])) for folder in now}
             there = named | {posixpath.normpath(folder) for folder in named}
+        elif _moves(part):
+            there = {"/"}
+        else:
+            there = set()
+        if there:
             ever = ever | there
             now = there if is_chain else now | there
+        if len(ever) > _MOST_FOLDERS:
+            ever = now = {"/"}
         if sign not in ("&&", "|"):
             now = ever
+
+
+def _moves(part: str) -> bool:
+    """Whether a part changes the folder in a way that is not read here."""
+    try:
+        words = shlex.split(part.lstrip("({! \t"))
+    except ValueError:
+        return _MOVING & {*re.findall(r"\w+", part)} != set()
+    return next((word for word in words if word not in _BEFORE), "") in _MOVING
 
 
 def _looks(part: str, sight: Sight) -> bool:

@@ -30,11 +30,11 @@ from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any
 
-from bridge.policy.command_options import read_named
+from bridge.policy.command_options import NamedOptions, read_named
 from bridge.policy.command_rules import Command, why_not
 from bridge.policy.command_rules import covers as covers_command
 from bridge.policy.globs import covers, from_root
-from bridge.policy.looking import Sight, folders_of, only_looks
+from bridge.policy.looking import Sight, only_looks
 from bridge.policy.shell_signs import after_cd
 from bridge.policy.tool_names import of_own_server, rule_on_host
 from bridge.policy.tool_paths import (
@@ -53,11 +53,11 @@ if TYPE_CHECKING:
     Resolve = Callable[[str], str]
 
 _RULE = re.compile(r"([A-Za-z_][A-Za-z0-9_.*-]*)(?:\((.+)\))?\Z", re.S)
-_WRITING = frozenset({"Edit", "Write", "MultiEdit", "NotebookEdit"})
+WRITING = frozenset({"Edit", "Write", "MultiEdit", "NotebookEdit"})
 _FAMILIES = {
     "Read": frozenset({"Read", "Grep", "Glob", "LS", "NotebookRead"}),
-    "Edit": _WRITING,
-    "Write": _WRITING,
+    "Edit": WRITING,
+    "Write": WRITING,
 }
 # How many files a search may be about for each to be looked at.
 _MAX_BELOW = 10_000
@@ -112,11 +112,6 @@ class Call:
     def is_inside(self, path: str) -> bool:
         """Whether a path of the tool's leads into the project."""
         return PurePosixPath(self.resolve(path)).is_relative_to(self.project)
-
-    @property
-    def starts_inside(self) -> bool:
-        """Whether each part of a command starts in the project, as far as it tells."""
-        return all(map(self.is_inside, folders_of(self.command or "")))
 
     def is_readable(self, path: str) -> bool:
         """Whether the agent may look at what a path of the tool's leads to."""
@@ -331,9 +326,15 @@ def why_not_granted(rules: Iterable[str], call: Call) -> str | None:
             f"`{in_shell('cd', call.project)} && `"
         )
     try:
-        return why_not(specs, Command.of_line(call.command or ""), call.is_inside)
+        why = why_not(specs, Command.of_line(call.command or ""), call.is_inside)
     except ValueError:
         return None
+    if why or not specs or any(holds_in(spec, call, ".") for spec in specs):
+        return why
+    return (
+        "it would start below the folder that this agent works in, where another "
+        f"program may have its name; begin it with `{in_shell('cd', call.project)} && `"
+    )
 
 
 def is_about(rule: Rule, tool: str) -> bool:
@@ -370,10 +371,22 @@ def _grants_command(spec: str | None, call: Call) -> bool:
     moved = call.after_cd()
     if read_named(spec) or moved.resolve(".") == call.project:
         call = moved
-    if not call.anywhere and not call.is_inside("."):
+    if not call.anywhere and not holds_in(spec, call, "."):
         return False
     command = Command.of_line(call.command or "", written=written)
     return covers_command(spec, command, call.is_inside)
+
+
+def holds_in(spec: str, call: Call, folder: str) -> bool:
+    """Whether a rule holds for a command that starts in a folder.
+
+    It names a program of the project's, and the same words may start another one below:
+    its Makefile; for git, the settings of a repository that lies there.
+    """
+    named = read_named(spec)
+    if isinstance(named, NamedOptions) and named.words[0] != "git":
+        return call.is_inside(folder)
+    return call.resolve(folder) == call.project
 
 
 def _grants_path(rule: Rule, call: Call) -> bool:
@@ -389,7 +402,7 @@ def _covers_path(rule: Rule, call: Call, path: str) -> bool:
     below = PurePosixPath(real)
     if below.is_relative_to(call.project) and not spec.startswith("//"):
         below = below.relative_to(call.project)
-    if call.tool in _FAMILIES["Edit"] and _governing_of(call, below) - governing(spec):
+    if call.tool in _FAMILIES["Edit"] and governing_of(call, below) - governing(spec):
         return False
     if rule.spec is None:
         return True
@@ -400,20 +413,7 @@ def _covers_path(rule: Rule, call: Call, path: str) -> bool:
     return covers(from_root(spec), str(below))
 
 
-def writes_what_governs(call: Call) -> bool:
-    """Whether a call changes what governs sessions, or nobody can tell."""
-    if call.tool not in _FAMILIES["Edit"]:
-        return False
-    for path in (paths := paths_of(call.tool, call.tool_input) or ()):
-        real = PurePosixPath(call.resolve(path))
-        if real.is_relative_to(call.project):
-            real = real.relative_to(call.project)
-        if _governing_of(call, real):
-            return True
-    return not paths
-
-
-def _governing_of(call: Call, path: PurePosixPath) -> set[str]:
+def governing_of(call: Call, path: PurePosixPath) -> set[str]:
     """What governs a session on a path, which is absolute or in the call's project."""
     above = set() if path.is_absolute() else governing_above(call.project)
     return governing(path) | above

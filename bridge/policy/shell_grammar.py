@@ -119,6 +119,7 @@ class Commands:
         loose: texts from which an expansion may come.
         opaque: what is evaluated once more; whether all of it is known; where it is.
         bodies: the texts of here-documents.
+        written: the files that redirections write.
         problems: what could not be read.
     """
 
@@ -131,6 +132,7 @@ class Commands:
         self.loose: list[str] = []
         self.opaque: list[tuple[str, bool, str]] = []
         self.bodies: list[str] = []
+        self.written: list[Word] = []
         # Those behind what is no syntax.
         self.doubtful: list[Found] = []
         # Those of functions, too.
@@ -207,8 +209,10 @@ class Commands:
             is_part = UNKNOWN in word and re.search(r"\w", word) is not None
             raw = " ".join(word.raw.split())
             self.give(frame, f"{word} # {raw}" if is_part else str(word))
-        elif sign[0] == "<":
+        elif sign[0] == "<" and sign != "<>":
             self.give(frame, UNKNOWN if word.raw.startswith("<(") else None)
+        else:
+            self.written.append(word)
 
     def give(self, frame: Frame, given: Any) -> None:
         """Note the input of a command, or of what has just ended."""

@@ -42,6 +42,8 @@ _JOINTS = PIPES | {"&&", "||"}
 # In a test, the next line, too.
 _GOING_ON = ("&&", "|", "(", "[[", "!")
 _CASE_ENDS = frozenset({";;", ";&", ";;&"})
+# What a shell makes other names of.
+_EXPANDED = re.compile(r"[*?\[{~]")
 _MAX_DEPTH = 8
 
 
@@ -313,3 +315,17 @@ class Scanner(Commands):
                 here.text = self.nested(here.text, at, "<<", unclosed)
         waiting.clear()
         return at
+
+
+def files_written(command: str) -> list[str] | None:
+    """The files that a command's redirections write; None if that is not known.
+
+    Names are as a shell has them when it starts: it expands none here.
+    """
+    if ">" not in command:
+        return []
+    found = Scanner(command)
+    is_known = not found.problems and not any(
+        UNKNOWN in word or _EXPANDED.search(word.raw) for word in found.written
+    )
+    return [*map(str, found.written)] if is_known else None

@@ -17,6 +17,7 @@ from bridge.engine.waiting import milliseconds
 from bridge.errors import InvalidRequest
 from bridge.flow.filling import as_text
 from bridge.policy.command_grants import refusal
+from bridge.policy.real_path import real_path
 from bridge.process.ending import how_it_ended
 from bridge.process.run import run
 from bridge.protocol.trace_context import variables_of
@@ -146,7 +147,7 @@ def _folder(place: Place, texts: Texts, call: ExecCall) -> tuple[Path, Path]:
     """The tree in which a program may work, and the folder where it starts."""
     project = Path(os.path.realpath(place.project))
     given = texts.answers.evaluated(call.get("cwd"))
-    folder = Path(os.path.realpath(project / as_text(given)))
+    folder = Path(real_path(str(project / as_text(given))))
     above = Path(os.path.realpath(place.state / "worktrees" / texts.run["root"]))
     if folder.is_relative_to(above) and folder != above:
         base = above / folder.relative_to(above).parts[0]
@@ -162,7 +163,7 @@ def _folder(place: Place, texts: Texts, call: ExecCall) -> tuple[Path, Path]:
 
 
 def _lies_in(path: Path, base: Path) -> bool:
-    return Path(os.path.realpath(path)).is_relative_to(base)
+    return Path(real_path(str(path))).is_relative_to(base)
 
 
 class _Log:

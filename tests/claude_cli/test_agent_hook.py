@@ -74,8 +74,16 @@ def test_what_governs_sessions_is_changed_only_where_a_rule_names_it(
         (["Bash(make *)"], "cd ../other && make test", "project", True),
         (["Bash(make *)"], "make a; cd ..; make b", "project", True),
         (["Bash(make *)"], "cd ../other", "project", False),
-        (["Bash(make *)"], "cd src && make b", "project", False),
-        (["Bash(make *)"], "make test", "project/src", False),
+        (["Bash(make *)"], "cd src && make b", "project", True),
+        (["Bash(make *)"], "make test", "project/src", True),
+        (["Bash(make *)"], "cd src && ls && cd .. && make test", "project", False),
+        (["Bash(make *)"], 'cd "../o"ther && make test', "project", True),
+        (["Bash(make *)"], "cd ../other >/dev/null && make test", "project", True),
+        (["Bash(make *)"], "if cd ../other; then make test; fi", "project", True),
+        (["Bash(make *)"], "pushd ../other; make test", "project", True),
+        (["Bash(git status *)"], "git status -s", "project/src", True),
+        (["Bash(git diff [--stat] *)"], "cd src && git diff --stat", "project", True),
+        (["Bash(cat [-n] *)", "Bash(make *)"], "cd src && cat a", "project", False),
         (["Bash"], "make test", "other", False),
         (["Edit(**)"], "make test", "other", False),
     ],
@@ -92,7 +100,47 @@ def test_a_grant_of_a_program_holds_in_its_project(
         {**call, "cwd": str(tmp_path / cwd)}, str(tmp_path / "project"), rules
     )
 
-    assert (b"would start outside" in said) == is_denied
+    assert (b'"deny"' in said) == is_denied
+
+
+REDIRECTED = [
+    ("echo x > .bridge/agents/e.yaml", True),
+    ("cat > .bridge/rules.yaml <<'EOF'\nrules: []\nEOF", True),
+    ("make test 2>>.hostbridge/trust.json", True),
+    ("make test &> link/rules.yaml", True),
+    ("cd src && echo x >| ../.bridge/rules.yaml", True),
+    ("echo x > $(echo .bridge)/rules.yaml", True),
+    ("echo x > .bri*/rules.yaml", True),
+    ("echo x > src/a.txt", False),
+    ("make test 2>&1 >/dev/null", False),
+    ("grep -n '> .bridge' a", False),
+]
+
+
+@pytest.mark.parametrize(("command", "is_denied"), REDIRECTED)
+def test_no_redirection_changes_what_governs_sessions(tmp_path, command, is_denied):
+    """The client takes the leave to edit files as leave to write them so."""
+    for folder in (".bridge", "src"):
+        (tmp_path / folder).mkdir()
+    (tmp_path / "link").symlink_to(".bridge")
+    call = {"tool_name": "Bash", "tool_input": {"command": command}}
+
+    said = decision({**call, "cwd": str(tmp_path)}, str(tmp_path), ["Edit(**)"])
+
+    assert (b"what governs sessions" in said) == is_denied
+
+
+@pytest.mark.parametrize("path", ["/proc/self/cwd/../secret", "link/../secret"])
+def test_a_path_through_a_process_is_of_no_project(tmp_path, monkeypatch, path):
+    """For the program it leads elsewhere than for its judge."""
+    (tmp_path / "sub").mkdir()
+    (tmp_path / "link").symlink_to("/proc/self/cwd")
+    monkeypatch.chdir(tmp_path / "sub")
+    call = {"tool_name": "Bash", "tool_input": {"command": f"cat {path}"}}
+
+    said = decision({**call, "cwd": str(tmp_path)}, str(tmp_path), RULES)
+
+    assert b"lies outside the project" in said
 
 
 RUN = {"depth": 0, "above": ["worker"], "replacesVariables": False, "ruleSets": {}}

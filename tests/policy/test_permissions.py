@@ -85,6 +85,9 @@ def test_a_rule_of_a_program_holds_in_the_project_alone(rule):
     call = Call("Bash", {"command": "make test"}, "/w/app", lambda _: "/w/other")
 
     assert not is_granted([rule], call)
+    assert not is_granted([rule], replace(call, resolve=lambda _: "/w/app/src")) or (
+        "[" in rule
+    )
     assert is_granted(["Bash"], call)
     assert is_granted(["Bash(make *)"], replace(call, anywhere=True))
     assert "outside the folder" in (why_not_granted([rule], call) or "")

@@ -1,0 +1,74 @@
+"""What a client that reads the rules by itself would grant too freely. Pure.
+
+It takes a rule by its words, wherever a command starts, and the leave to edit files as
+leave to write them by a shell's redirection.
+"""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from pathlib import PurePosixPath
+from typing import TYPE_CHECKING
+
+from bridge.policy.looking import placed
+from bridge.policy.permissions import (
+    WRITING,
+    command_specs,
+    governing_of,
+    holds_in,
+)
+from bridge.policy.tool_paths import paths_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from bridge.policy.permissions import Call
+
+
+def starts_elsewhere(rules: Iterable[str], call: Call) -> bool:
+    """Whether a part of a command that rules may be about starts where none holds.
+
+    A client that reads the rules by itself grants each part by its words alone.
+    """
+    specs = [*filter(None, command_specs(rules))]
+    for part, folders in placed(call.command or ""):
+        about = {*re.findall(r"[\w.+-]+", part)}
+        for folder in folders:
+            held = [spec for spec in specs if not holds_in(spec, call, folder or ".")]
+            heads = {posixpath.basename(spec.split()[0]) for spec in held}
+            if not call.is_inside(folder or ".") or about & heads:
+                return True
+    return False
+
+
+def writes_what_governs(call: Call) -> bool:
+    """Whether a call changes what governs sessions, or nobody can tell."""
+    paths = _written(call)
+    if paths is None:
+        return True
+    for path in paths:
+        real = PurePosixPath(call.resolve(path))
+        if real.is_relative_to(call.project):
+            real = real.relative_to(call.project)
+        if governing_of(call, real):
+            return True
+    return False
+
+
+def _written(call: Call) -> list[str] | None:
+    """The files that a call writes by itself; None if that is not known."""
+    if call.tool in WRITING:
+        return paths_of(call.tool, call.tool_input)
+    if call.tool != "Bash" or ">" not in (call.command or ""):
+        return []
+    # Late: few commands have any.
+    from bridge.policy.shell_scanner import files_written
+
+    command = call.command or ""
+    names, folders = files_written(command), set[str]()
+    for _, each in placed(command):
+        folders |= each
+    if names is None:
+        return None
+    return [posixpath.join(folder, name) for folder in folders for name in names]
