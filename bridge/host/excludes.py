@@ -56,6 +56,10 @@ def take_back(excluded: Excluded) -> None:
     Raises:
         SettingsUnreadable: the list of ignored names cannot be written.
     """
+    info = excluded.file.parent
+    if excluded.file.is_symlink() or info.is_symlink():
+        # Not as it was when this was written.
+        return
     before = replaced_file.load(excluded.file)
     if before is None:
         return

@@ -137,3 +137,18 @@ def test_a_link_out_of_the_repository_is_not_written_through(
     world.run("install")
 
     assert (other / "exclude").read_text() == "theirs\n"
+
+
+def test_a_file_that_has_become_a_link_is_not_taken_back_through(
+    world, repository, tmp_path
+):
+    world.run("install")
+    file = repository.folder / ".git/info/exclude"
+    other = tmp_path / "other"
+    file.rename(other)
+    file.symlink_to(other)
+    before = other.read_text()
+
+    world.run("uninstall")
+
+    assert other.read_text() == before
