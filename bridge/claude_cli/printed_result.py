@@ -13,12 +13,14 @@ from functools import partial
 from typing import Any
 
 from bridge.freshness.looks import Look, look_of
+from bridge.policy.looking import folder_after
 from bridge.process.ending import how_it_ended
 from bridge.protocol.claimed_commands import ToolCall
 from bridge.protocol.failure_codes import FailureCode
 from bridge.protocol.ids import is_id
 from bridge.protocol.outcome import Outcome
 from bridge.protocol.usage import Usage, count_in
+from bridge.protocol.wording import in_shell
 
 _MAX_DETAIL = 500
 _QUOTA = re.compile(
@@ -194,8 +196,13 @@ def _requests(events: list[Json]) -> int:
 
 
 def _calls(events: list[Json]) -> Iterator[ToolCall]:
-    """The tool calls made, oldest first, each with how it ended."""
+    """The tool calls made, oldest first, each with how it ended.
+
+    The shell stays where a command has changed to: another one that starts there is
+    shown with its folder, as it has not run where the agent works.
+    """
     ends = _ends(events)
+    here = folder = _folder(events)
     for block in _blocks(events, "assistant"):
         if block.get("type") != "tool_use":
             continue
@@ -204,12 +211,24 @@ def _calls(events: list[Json]) -> Iterator[ToolCall]:
         call_id = str(block.get("id"))
         # Of a call in the background only the start was seen.
         ended = not arguments.get("run_in_background")
+        command = _text(arguments.get("command")) or None
+        if command and block.get("name") == "Bash":
+            was, here = here, folder_after(command, here)
+            command = command if was == folder else f"cd {in_shell(was)} && {command}"
         yield ToolCall(
             tool=str(block.get("name")),
             tool_use_id=call_id,
-            command=_text(arguments.get("command")) or None,
+            command=command,
             ok=ends.get(call_id) if ended else None,
         )
+
+
+def _folder(events: list[Json]) -> str:
+    """Where the client has begun, as it says; `.` if it does not."""
+    for event in events:
+        if event.get("subtype") == "init" and isinstance(event.get("cwd"), str):
+            return str(event["cwd"])
+    return "."
 
 
 def _looked(

@@ -159,6 +159,16 @@ def only_looks(command: str, sight: Sight) -> bool:
     )
 
 
+def folder_after(command: str, folder: str) -> str:
+    """Where the next command starts, if this one starts in a folder; `/` if unknown."""
+    for part, _ in placed(command):
+        if moved := _CD.fullmatch(part):
+            folder = posixpath.normpath(posixpath.join(folder, unquoted(moved[1])))
+        elif _moves(part):
+            folder = "/"
+    return folder
+
+
 def parts_of(command: str) -> list[str]:
     """The parts of a command, and the signs between them, by turns.
 

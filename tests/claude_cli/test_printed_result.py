@@ -94,6 +94,31 @@ def test_tool_calls_and_their_ends():
     )
 
 
+@pytest.mark.parametrize(
+    ("commands", "last"),
+    [
+        (["cd fake", "pytest -q"], "cd /p/fake && pytest -q"),
+        (["cd fake && ls", "pytest -q"], "cd /p/fake && pytest -q"),
+        (["cd fake", "cd ..", "pytest -q"], "pytest -q"),
+        (["cd fake", "cd /p", "pytest -q"], "pytest -q"),
+        (['cd "f"ake', "pytest -q"], "cd / && pytest -q"),
+        (["ls fake", "pytest -q"], "pytest -q"),
+    ],
+)
+def test_a_command_in_another_folder_has_not_run_where_the_agent_works(commands, last):
+    """The shell stays where the command before has changed to."""
+    calls = [
+        {"type": "tool_use", "id": f"t{at}", "name": "Bash", "input": {"command": each}}
+        for at, each in enumerate(commands)
+    ]
+    events = (INIT | {"cwd": "/p"}, *(said("assistant", each) for each in calls))
+
+    seen = read(array(*events, RESULT)).calls
+
+    assert seen is not None
+    assert seen[-1].command == last
+
+
 # What the client prints of an error; its own words are the detail.
 ERRORS = {
     "max turns": ({"subtype": "error_max_turns", "errors": ["Too many"]}, "turn_limit"),
