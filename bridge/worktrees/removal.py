@@ -196,7 +196,8 @@ def _refuse_unsaved(git: Git, worktree: Worktree) -> None:
         return
     folder, what = worktree.folder, []
     found, inner = look(git, worktree), _repositories(git, folder)
-    inner += [str(place) for _, place in _inner_worktrees(git, folder)]
+    below = [place.relative_to(folder) for _, place in _inner_worktrees(git, folder)]
+    inner = sorted({*inner, *map(str, below)})
     # Of a removal that was killed, some files are gone.
     changed = tuple(p for p in found.changed if _is_work(worktree, p))
     if changed:

@@ -162,8 +162,8 @@ def loaded() -> Any:
         raise WorktreeRefused(str(exc), ways=exc.ways) from exc
     # A commit that is reported is on disk: libgit2 leaves that to the system.
     lib.settings.enable_fsync_gitdir(True)  # noqa: FBT003 - libgit2's signature
-    # Otherwise the tree of a folder with more than some 100 files is read anew each
-    # time that an attribute of one of them is looked for in a commit.
+    # Otherwise the tree of a folder with more than some 100 files is read anew for each
+    # attribute of one of them in a commit.
     lib.settings.cache_object_limit(lib.enums.ObjectType.TREE, _MAX_TREE_BYTES)
     return lib
 

@@ -267,7 +267,9 @@ def _refuse_newer(path: str, fd: int, name: str, before: Seen) -> None:
     facts = _facts(name, fd)
     if facts is not None and facts != before[path]:
         raise DirtyFiles(
-            f"{path} was written while the merge was: it is as it was written", (path,)
+            f"{path} was saved while the merge was being written, and stays so; "
+            "other files may be merged already",
+            (path,),
         )
 
 

@@ -13,7 +13,7 @@ from bridge.agents import load, prompt
 from bridge.host.agent_rules import AgentRules
 from bridge.protocol import json_schema
 from bridge.protocol.outcome import Outcome
-from bridge.store import host_process, store
+from bridge.store import host_process, state, store
 from bridge.worker import executors
 from bridge.worker.model_executor import ModelExecutor, OpenModel
 
@@ -55,7 +55,7 @@ def done(monkeypatch):
     count(prompt, "render")
     count(load, "load")
     count(json_schema, "_problem_of_schema")
-    count(store, "open_state")
+    count(state, "open_state")
     return counts
 
 

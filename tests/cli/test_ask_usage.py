@@ -71,7 +71,7 @@ USAGE |= {
     "file is for --route local",
     "--route claude --model sonet x": "route claude takes no model 'sonet': expected "
     "fable, haiku, inherit, opus, sonnet or a full name such as claude-opus-5-5; did "
-    "you mean sonnet?",
+    "you mean 'sonnet'?",
 }
 USAGE |= {
     f"x {option} {time}": f"ask: {option}: expected a time such as 90s, 5m or 1h30m, "

@@ -41,7 +41,7 @@ def test_error_submit_for_an_unknown_model(project):
     """It would run on another one, and say so only in the answer."""
     ran = project.run("submit", "Which?", "--model", "sonet")
 
-    message = "an open session knows no model 'sonet'; did you mean sonnet or inherit?"
+    message = "an open session knows no model 'sonet'; did you mean sonnet?"
     assert ran == (2, "", f"hostbridge: {message}\n")
     assert project.run("submit", "Which?", "--model", "inherit").code == 0
 

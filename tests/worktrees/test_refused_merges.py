@@ -155,7 +155,7 @@ def test_error_a_file_that_is_saved_while_a_merge_is_written(
 
     with monkeypatch.context() as patched:
         patched.setattr("bridge.worktrees.merging.dirty", saved_after)
-        with pytest.raises(DirtyFiles, match=f"{victim} was written while"):
+        with pytest.raises(DirtyFiles, match=f"{victim} was saved while"):
             merge(repository)
 
     assert (repository.folder / victim).read_text() == "mine"
