@@ -19,8 +19,8 @@ from typing import Any
 from bridge.change.secrets import is_secret
 from bridge.policy.globs import finds
 from bridge.policy.made_folders import MADE
-from bridge.policy.real_path import real_path
 from bridge.store.plain_file import open_beneath
+from bridge.store.real_path import real_path
 
 MAX_FILE_BYTES = 8 * 1024 * 1024
 MAX_LISTED = 20_000

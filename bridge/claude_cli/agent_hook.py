@@ -213,7 +213,7 @@ def decision(event: Json, project: str, rules: list[str]) -> bytes:
         names_options,
         why_not_granted,
     )
-    from bridge.policy.real_path import real_path
+    from bridge.store.real_path import real_path
 
     cwd = event.get("cwd")
     start = cwd if isinstance(cwd, str) and cwd else project

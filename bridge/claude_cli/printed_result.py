@@ -214,7 +214,8 @@ def _calls(events: list[Json]) -> Iterator[ToolCall]:
         command = _text(arguments.get("command")) or None
         if command and block.get("name") == "Bash":
             was, here = here, folder_after(command, here)
-            command = command if was == folder else f"cd {in_shell(was)} && {command}"
+            moved = f"{in_shell('cd', was)} && "
+            command = command if was == folder else moved + command
         yield ToolCall(
             tool=str(block.get("name")),
             tool_use_id=call_id,

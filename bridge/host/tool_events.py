@@ -12,12 +12,12 @@ from bridge.host.context import HookContext
 from bridge.host.events import HookEvent
 from bridge.host.seen_ends import before_handback, subagent_stop
 from bridge.host.user_rules import rules_of
-from bridge.policy.real_path import real_path
 from bridge.policy.tool_classes import MESSAGE, QUESTION, is_own
 from bridge.policy.tool_lists import is_unasked, reads_unasked
 from bridge.protocol.wording import one_line
 from bridge.store.linked_worktree import find_linked, worktrees_of
 from bridge.store.live_runs import some_live
+from bridge.store.real_path import real_path
 from bridge.store.subagent_runs import AgentRun
 from bridge.store.tool_calls import Agent, SessionAgent, note_caller
 

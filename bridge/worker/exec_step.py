@@ -17,12 +17,12 @@ from bridge.engine.waiting import milliseconds
 from bridge.errors import InvalidRequest
 from bridge.flow.filling import as_text
 from bridge.policy.command_grants import refusal
-from bridge.policy.real_path import real_path
 from bridge.process.ending import how_it_ended
 from bridge.process.run import run
 from bridge.protocol.trace_context import variables_of
 from bridge.store.directory import Folder
 from bridge.store.live_runs import RUNS
+from bridge.store.real_path import real_path
 
 if TYPE_CHECKING:
     from collections.abc import Callable
