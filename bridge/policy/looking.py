@@ -20,6 +20,7 @@ from __future__ import annotations
 import posixpath
 import re
 import shlex
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -89,7 +90,7 @@ _GIT_CHANGES = """
 # there are if one of them is a folder, and not what to look for.
 _BELOW = {"diff": 1, "du": 1, "find": 1, "grep": 2, "ls": 1, "rg": 2, "tree": 1}
 _WITH_R = frozenset({"grep", "ls"})
-_BETWEEN = re.compile(r"(&&|\|\||[|;\n])")
+_BETWEEN = re.compile(r"(&&|\|\||[|;\n]|(?<![<>&])&(?![&>]))")
 # Errors go nowhere, or to where the output goes; in quotes that is a word.
 _ERRORS = re.compile(
     rf"({QUOTED})|[{BLANK}]2>(?:[{BLANK}]?/dev/null|&1)(?=[{BLANK}\n|;&]|\Z)", re.S
@@ -98,11 +99,11 @@ _ERRORS = re.compile(
 _LINES = re.compile(rf"\A(head|tail) -(?=[0-9]+(?:[{BLANK}]|\Z))")
 _CD = re.compile(rf"cd +({FOLDER})")
 _MOVING = frozenset({"cd", "pushd", "popd"})
-# What may stand before a command.
-_BEFORE = frozenset(
-    {"if", "then", "elif", "else", "while", "until", "do", "!", "{", "time", "command",
-     "builtin"}
-)  # fmt: skip
+_MOVES = re.compile(rf"(?<![\w./-])(?:{'|'.join(sorted(_MOVING))})(?![\w./-])")
+# What may stand for other commands: a function, a file of them, a text.
+_HIDES = re.compile(
+    r"\(\s*\)|\b(?:function|eval|source)\b|(?:\A|[({!]|\b(?:if|then|else|do))\s*\.\s"
+)
 _MOST_FOLDERS = 32
 _GIT_IN = re.compile(rf"\Agit +-C +({FOLDER}) +")
 
@@ -195,7 +196,7 @@ def placed(command: str) -> Iterator[tuple[str, set[str]]]:
         if moved := _CD.fullmatch(part):
             named = {posixpath.join(folder, unquoted(moved[1])) for folder in now}
             there = named | {posixpath.normpath(folder) for folder in named}
-        elif _moves(part):
+        elif _moves(part) or _HIDES.search(part):
             there = {"/"}
         else:
             there = set()
@@ -209,12 +210,15 @@ def placed(command: str) -> Iterator[tuple[str, set[str]]]:
 
 
 def _moves(part: str) -> bool:
-    """Whether a part changes the folder in a way that is not read here."""
-    try:
-        words = shlex.split(part.lstrip("({! \t"))
-    except ValueError:
-        return _MOVING & {*re.findall(r"\w+", part)} != set()
-    return next((word for word in words if word not in _BEFORE), "") in _MOVING
+    """Whether a part may change the folder in a way that is not read here.
+
+    Wherever the word stands: behind `LANG=C`, `2>out`, a keyword, in a text.
+    """
+    if _MOVES.search(part):
+        return True
+    with suppress(ValueError):
+        return any(word.strip("$(){};!") in _MOVING for word in shlex.split(part))
+    return False
 
 
 def _looks(part: str, sight: Sight) -> bool:

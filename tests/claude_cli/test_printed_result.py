@@ -102,6 +102,8 @@ def test_tool_calls_and_their_ends():
         (["cd fake", "cd ..", "pytest -q"], "pytest -q"),
         (["cd fake", "cd /p", "pytest -q"], "pytest -q"),
         (['cd "f"ake', "pytest -q"], "cd / && pytest -q"),
+        (["LANG=C cd fake", "pytest -q"], "cd / && pytest -q"),
+        (["eval 'cd fake'", "pytest -q"], "cd / && pytest -q"),
         (["ls fake", "pytest -q"], "pytest -q"),
     ],
 )
