@@ -1,9 +1,10 @@
 """PostToolUse(Agent): hold the turn until the agent that a rule chose has answered.
 
-Standard library only, since it may wait for minutes. At a terminal every agent runs in
-the background, and the client goes on at once; what holds it is that this hook has not
-ended. A launch of handed-over work leaves a note, `agents/<tool_use_id>.wait`, with the
-request and until when to wait, in milliseconds since the machine was started.
+Standard library only while it waits, which may be for minutes. At a terminal every
+agent runs in the background, and the client goes on at once; what holds it is that this
+hook has not ended. A launch of handed-over work leaves a note,
+`agents/<tool_use_id>.wait`, with the request and until when to wait, in milliseconds
+since the machine was started.
 `<tool_use_id>.told` says that the answer was delivered here, so that the notice of the
 agent's end need not carry it.
 
@@ -17,6 +18,7 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 import time
 
 from bridge.host.call_notes import is_name, load, name_of
@@ -78,15 +80,23 @@ def _answer(state: str, request: str, left_s: float, meta: str) -> Json | None:
     while True:
         response = load(f"{state}/responses/{request}.json")
         if response is not None and response != forged:
-            # Late: it is of no use while there is nothing to check.
-            from bridge.store.records import is_own_answer
-
-            if is_own_answer(response, state, request):
+            if _is_own(response, state, request):
                 return response
             forged = response
         if time.monotonic() >= deadline or _is_stopped(meta):
             return None
         time.sleep(_POLL_S)
+
+
+def _is_own(response: Json, state: str, request: str) -> bool:
+    """Whether hostbridge has written an answer: from here on, with all libraries."""
+    if sys.flags.no_site:
+        import site
+
+        site.main()
+    from bridge.store.records import is_own_answer
+
+    return is_own_answer(response, state, request)
 
 
 def _meta_of(fields: Json, agent: object) -> str:

@@ -173,8 +173,10 @@ class Pins:
         """The process of a pin, read once; None for anything but a pin."""
         if name in self._hosts:
             return self._hosts[name]
+        data = read_start(f"{self._folder}/{name}/host", _MAX_BYTES)
+        if not data:
+            return None
         with suppress(ValueError):
-            data = read_start(f"{self._folder}/{name}/host", _MAX_BYTES)
             self._hosts[name] = HostProcess.model_validate(plain_json.loads(data))
             return self._hosts[name]
         return None

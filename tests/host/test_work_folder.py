@@ -36,6 +36,12 @@ ELSEWHERE = (
 )
 
 
+BELOW = (
+    ": it would start below the folder that this agent works in, where another program "
+    "may have its name; begin it with `cd {tree} && `"
+)
+
+
 @pytest.mark.parametrize(
     ("command", "why"),
     [
@@ -45,7 +51,7 @@ ELSEWHERE = (
         ("make test", ELSEWHERE),
         ("tox -q", ELSEWHERE),
         ("cd {tree}/.. && tox -q", ELSEWHERE),
-        ("cd {tree}/src && make test", ""),
+        ("cd {tree}/src && make test", BELOW),
         ("cd {tree} && make all", ""),
         ("cd {tree} && make test; rm x", ": a grant covers one plain command, not ';'"),
     ],
