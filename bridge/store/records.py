@@ -96,9 +96,10 @@ def is_genuine(value: dict[str, Any], key: bytes) -> bool:
 def is_own_answer(value: dict[str, Any], state: str, request_id: str) -> bool:
     """Whether the file of an answer in a state directory is one of hostbridge's.
 
-    For hooks that wait with nothing but the standard library.
+    For hooks, which know the directory by a link among their pins.
     """
-    with suppress(OSError, NotAPlainFile, StateRefused), Folder.open(state) as folder:
+    real = os.path.realpath(state)
+    with suppress(OSError, NotAPlainFile, StateRefused), Folder.open(real) as folder:
         is_of_it = value.get("requestId") == request_id
         return is_of_it and is_genuine(value, load_key(folder))
     return False

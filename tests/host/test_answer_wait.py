@@ -41,7 +41,10 @@ def place(state, value):
 
 
 def told(state, **fields):
-    data = wait(str(state), CALL | fields)
+    # A pin is a link to the state.
+    pin = state / "pin"
+    pin.symlink_to(state)
+    data = wait(str(pin), CALL | fields)
     return json.loads(data)["hookSpecificOutput"]["additionalContext"] if data else ""
 
 
