@@ -10,6 +10,7 @@ The first file of a name counts. Which of the project's are used, its user decid
 from __future__ import annotations
 
 import hashlib
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -39,7 +40,7 @@ class ProjectFile:
         return {self.file: hashlib.sha256(self.data).hexdigest()}
 
 
-class NamedFiles:
+class NamedFiles(ABC):
     """The files of one kind that a project can use.
 
     Attributes:
@@ -64,9 +65,9 @@ class NamedFiles:
         if (shipped := self.shipped()) is not None:
             self.folders["built-in"] = shipped
 
+    @abstractmethod
     def shipped(self) -> Path | None:
         """The folder of the built-in ones, if this installation has one."""
-        raise NotImplementedError
 
     def names(self) -> dict[str, Path]:
         """Every file that has a name, the first of each."""
