@@ -93,13 +93,19 @@ class Frame:
 
 
 class Found:
-    """A command: its words, where it stands, and what it reads."""
+    """A command: its words, where it stands, and what it reads.
+
+    `before` is the sign before it, and `lead` what stands between that and its words.
+    """
 
     def __init__(self, words: list[Word], at: int, frame: Frame, given: Any) -> None:
         self.words: list[str] = [*words]
         self.at = at
         self.frame = frame
         self.given = given
+        self.before = frame.before
+        text, start, _ = words[0].place
+        self.lead = text[frame.start : start]
 
     @property
     def stdin(self) -> Any:
