@@ -36,6 +36,7 @@ from bridge.protocol.trace_context import variables_of
 from bridge.protocol.usage import Usage
 from bridge.rules.rests_on import looks_of
 from bridge.store.clock import Moment
+from bridge.store.tool_calls import begin_notes, starts_of
 
 if TYPE_CHECKING:
     from bridge.agents.definition import Definition
@@ -129,6 +130,7 @@ class ClaudeExecutor:
     ) -> tuple[Outcome, str]:
         """One run of the client, and the id of its session."""
         began = Moment.now(rules.store.clock)
+        begin_notes(rules.store, request.request_id)
         output = run.WholeOutput(MAX_OUTPUT_BYTES)
         ended = run.run(
             command,
@@ -159,6 +161,7 @@ class ClaudeExecutor:
             is_fork=request.context_from is not None,
             folder=str(rules.store.place.project),
             began_ms=began.earliest_ms(rules.store.clock),
+            starts=starts_of(rules.store, request.request_id),
         )
         outcome = replace(outcome, degraded=_is_degraded(request, outcome.model))
         return outcome, session_in(bytes(output.data))

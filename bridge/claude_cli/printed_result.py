@@ -8,12 +8,11 @@ Source: measured on Claude Code 2.1.330.
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import partial
 from typing import Any
 
 from bridge.freshness.looks import Look, look_of
-from bridge.policy.looking import folder_after
 from bridge.process.ending import how_it_ended
 from bridge.protocol.claimed_commands import ToolCall
 from bridge.protocol.failure_codes import FailureCode
@@ -63,6 +62,7 @@ def read_output(
     is_fork: bool = False,
     folder: str = "",
     began_ms: int = 0,
+    starts: Mapping[str, str] = {},
 ) -> Outcome:
     """The outcome of a client that ended by itself.
 
@@ -70,7 +70,8 @@ def read_output(
     its own check. If nothing passed, the agent's words are judged as they are: they may
     be the very JSON that was asked for. `is_fork`: it has gone on with a conversation,
     and its sums have what that took, too. `folder` is where it worked, from `began_ms`
-    on, in milliseconds since 1970.
+    on, in milliseconds since 1970. `starts` has the folder in which a hook saw each
+    command start, by the call's id.
     """
     events = _events(stdout)
     results = [event for event in events if event.get("type") == "result"]
@@ -84,7 +85,7 @@ def read_output(
     outcome = partial(
         Outcome,
         model=_model(events, result),
-        calls=tuple(_calls(events)) if len(events) > len(results) else None,
+        calls=tuple(_calls(events, starts)) if len(events) > len(results) else None,
         told_usage=_usage(events, results, is_fork=is_fork),
         looks=_looked(events, results, folder, began_ms),
     )
@@ -195,14 +196,14 @@ def _requests(events: list[Json]) -> int:
     return len({str(m.get("id")) for m in messages if isinstance(m, dict)})
 
 
-def _calls(events: list[Json]) -> Iterator[ToolCall]:
+def _calls(events: list[Json], starts: Mapping[str, str]) -> Iterator[ToolCall]:
     """The tool calls made, oldest first, each with how it ended.
 
-    The shell stays where a command has changed to: another one that starts there is
-    shown with its folder, as it has not run where the agent works.
+    The shell stays where a command has changed to. One that started elsewhere is shown
+    with its folder, as it has not run where the agent works; where nobody saw it start,
+    nobody saw it pass.
     """
-    ends = _ends(events)
-    here = folder = _folder(events)
+    ends, folder = _ends(events), _folder(events)
     for block in _blocks(events, "assistant"):
         if block.get("type") != "tool_use":
             continue
@@ -210,17 +211,15 @@ def _calls(events: list[Json]) -> Iterator[ToolCall]:
         arguments: Json = said if isinstance(said, dict) else {}
         call_id = str(block.get("id"))
         # Of a call in the background only the start was seen.
-        ended = not arguments.get("run_in_background")
+        ok = None if arguments.get("run_in_background") else ends.get(call_id)
         command = _text(arguments.get("command")) or None
         if command and block.get("name") == "Bash":
-            was, here = here, folder_after(command, here)
-            moved = f"{in_shell('cd', was)} && "
-            command = command if was == folder else moved + command
+            if (start := starts.get(call_id)) is None:
+                ok = None if ok else ok
+            elif start != folder:
+                command = f"{in_shell('cd', start)} && {command}"
         yield ToolCall(
-            tool=str(block.get("name")),
-            tool_use_id=call_id,
-            command=command,
-            ok=ends.get(call_id) if ended else None,
+            tool=str(block.get("name")), tool_use_id=call_id, command=command, ok=ok
         )
 
 

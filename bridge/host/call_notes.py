@@ -155,6 +155,12 @@ def before_tool(agents: str, fields: Json, run: Json, agent_id: str, tool: str) 
     return True
 
 
+def note_start(agents: str, fields: Json, agent_id: str) -> None:
+    """Note where a command starts of an agent that no gate watches."""
+    line = {"id": fields.get("tool_use_id"), "tool": "Bash", "cwd": fields.get("cwd")}
+    write(f"{agents}{agent_id}.calls", _json(line) + "\n", os.O_APPEND)
+
+
 def forget_call(agents: str, agent_id: str, call_id: str) -> None:
     """Note that a call was refused after all: nothing runs, and it was a turn."""
     line = json.dumps({"id": call_id, "refused": True})

@@ -21,7 +21,7 @@ from bridge.store.state import State
 T = TypeVar("T")
 
 # What a conversation keeps beside its record (`variables`, `step_states`): an agent,
-OF_AN_AGENT = (".vars", ".steps", ".steps-ended")
+OF_AN_AGENT = (".vars", ".steps", ".steps-ended", ".calls")
 # and a session that may still be resumed; its sign for the shell last.
 OF_A_SESSION = (".vars.json", ".steps.json", ".steps-ended.json", ".steps")
 
