@@ -35,13 +35,21 @@ def starts_elsewhere(rules: Iterable[str], call: Call) -> bool:
     """
     specs = [*filter(None, command_specs(rules))]
     for one in placed(call.command or ""):
-        about = {*re.findall(r"[\w.+-]+", " ".join(one.words))}
+        about = re.findall(r"[\w.+-]+", " ".join(one.words))
         for folder in one.folders:
             held = [spec for spec in specs if not holds_in(spec, call, folder or ".")]
-            heads = {posixpath.basename(spec.split()[0]) for spec in held}
-            if not call.is_inside(folder or ".") or about & heads:
+            if not call.is_inside(folder or ".") or any(
+                _named(spec, word) for spec in held for word in about
+            ):
                 return True
     return False
+
+
+def _named(spec: str, word: str) -> bool:
+    """Whether a word may be the program of a rule: `make test`, `make:*`, `mak*`."""
+    head = posixpath.basename(spec.split(maxsplit=1)[0])
+    name, more, _ = head.partition(":*" if head.endswith(":*") else "*")
+    return word.startswith(name) if more == "*" else word == name
 
 
 def writes_what_governs(call: Call) -> bool:
