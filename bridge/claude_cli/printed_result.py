@@ -7,19 +7,21 @@ Source: measured on Claude Code 2.1.330.
 """
 
 import json
+import posixpath
 import re
 from collections.abc import Iterator, Mapping
 from functools import partial
 from typing import Any
 
 from bridge.freshness.looks import Look, look_of
+from bridge.host.call_notes import is_unclear
+from bridge.policy.seen_commands import as_claimed
 from bridge.process.ending import how_it_ended
 from bridge.protocol.claimed_commands import ToolCall
 from bridge.protocol.failure_codes import FailureCode
 from bridge.protocol.ids import is_id
 from bridge.protocol.outcome import Outcome
 from bridge.protocol.usage import Usage, count_in
-from bridge.protocol.wording import in_shell
 
 _MAX_DETAIL = 500
 _QUOTA = re.compile(
@@ -199,28 +201,25 @@ def _requests(events: list[Json]) -> int:
 def _calls(events: list[Json], starts: Mapping[str, str]) -> Iterator[ToolCall]:
     """The tool calls made, oldest first, each with how it ended.
 
-    The shell stays where a command has changed to. One that started elsewhere is shown
-    with its folder, as it has not run where the agent works; where nobody saw it start,
-    nobody saw it pass.
+    The shell stays where a command has changed to. One that started elsewhere has not
+    run where the agent works; where nobody saw it start, nobody saw it pass. The client
+    names real folders.
     """
-    ends, folder = _ends(events), _folder(events)
+    ends, folder = _ends(events), posixpath.normpath(_folder(events))
     for block in _blocks(events, "assistant"):
         if block.get("type") != "tool_use":
             continue
         said = block.get("input")
         arguments: Json = said if isinstance(said, dict) else {}
-        call_id = str(block.get("id"))
+        call_id, tool = str(block.get("id")), str(block.get("name"))
+        command = _text(arguments.get("command")) if tool == "Bash" else ""
+        start = starts.get(call_id)
+        is_seen = not command or start is not None
         # Of a call in the background only the start was seen.
-        ok = None if arguments.get("run_in_background") else ends.get(call_id)
-        command = _text(arguments.get("command")) or None
-        if command and block.get("name") == "Bash":
-            if (start := starts.get(call_id)) is None:
-                ok = None if ok else ok
-            elif start != folder:
-                command = f"{in_shell('cd', start)} && {command}"
-        yield ToolCall(
-            tool=str(block.get("name")), tool_use_id=call_id, command=command, ok=ok
-        )
+        is_seen = is_seen and not arguments.get("run_in_background")
+        ok = ends.get(call_id)
+        call = ToolCall(tool, call_id, command or None, ok if is_seen else ok and None)
+        yield as_claimed(call._replace(folder=start), folder, posixpath.normpath)
 
 
 def _folder(events: list[Json]) -> str:
@@ -252,16 +251,21 @@ def _looks(events: list[Json], folder: str, began_ms: int) -> Iterator[Look]:
         tool, arguments = str(block.get("name")), said if isinstance(said, dict) else {}
         look = look_of(tool, arguments, folder, began_ms)
         if look is not None:
-            yield look._replace(was_there=ends.get(block.get("id"), False))
+            ended = ends.get(block.get("id"), False)
+            yield look._replace(was_there=ended is not False)
 
 
-def _ends(events: list[Json]) -> dict[Any, bool]:
-    """How each call ended, by its id."""
-    return {
-        block.get("tool_use_id"): not block.get("is_error")
-        for block in _blocks(events, "user")
-        if block.get("type") == "tool_result"
-    }
+def _ends(events: list[Json]) -> dict[Any, bool | None]:
+    """How each call ended, by its id; None if nobody can tell."""
+    ends: dict[Any, bool | None] = {}
+    for event in events:
+        told = event.get("tool_use_result")
+        well = None if isinstance(told, dict) and is_unclear(told) else True
+        for block in _blocks([event], "user"):
+            if block.get("type") == "tool_result":
+                failed = bool(block.get("is_error"))
+                ends[block.get("tool_use_id")] = False if failed else well
+    return ends
 
 
 def _blocks(events: list[Json], role: str) -> Iterator[Json]:

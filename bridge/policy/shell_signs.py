@@ -80,8 +80,9 @@ def unquoted(folder: str) -> str:
 class Reached:
     """The folders in which a command may start, as a text is read.
 
-    After `cd A &&` that is A. After any other sign `cd` may have failed, or changed
-    the folder of a pipe's end alone. A shell takes `..` for what its name says,
+    After `cd A &&` that is A. After any other sign `cd` may have failed. Each part of a
+    pipe starts where the pipe does; where one changes the folder, it depends on the
+    shell whether that holds afterwards. A shell takes `..` for what its name says,
     whatever link it stands behind; as the system would read it, it counts, too.
 
     Attributes:
@@ -89,14 +90,21 @@ class Reached:
     """
 
     def __init__(self) -> None:
-        self.ever = self._now = frozenset({HERE})
+        self.ever = self._now = self._begun = frozenset({HERE})
+        # Whether each command up to here has worked; whether a pipe has `cd` in it.
         self._is_chain = True
+        self._is_pipe = self._has_moved = False
 
     def behind(self, sign: str) -> frozenset[str]:
         """Where the command behind a sign may start; the first has none."""
-        self._is_chain = self._is_chain and sign in ("", "&&")
-        if sign not in ("", "&&", "|"):
-            self._now = self.ever
+        if sign in ("|", "|&"):
+            self._is_pipe = True
+            self._now = self._begun
+            return self._now
+        if sign not in ("", "&&") or (self._is_pipe and self._has_moved):
+            self._is_chain, self._now = False, self.ever
+        self._begun = self._now
+        self._is_pipe = self._has_moved = False
         return self._now
 
     def move(self, folder: str) -> None:
@@ -106,6 +114,7 @@ class Reached:
         there = frozenset(named | {posixpath.normpath(each) for each in named})
         there = there if is_known else frozenset({UNKNOWN_FOLDER})
         self.ever |= there
+        self._has_moved = True
         self._now = there if self._is_chain else self._now | there
         if len(self.ever) > _MOST_FOLDERS:
-            self.ever = self._now = frozenset({UNKNOWN_FOLDER})
+            self.ever = self._now = self._begun = frozenset({UNKNOWN_FOLDER})

@@ -154,14 +154,17 @@ def seen_calls(store: Store, agent_id: str) -> list[ToolCall]:
                 calls.pop(note["id"], None)
                 continue
             known = calls.get(note["id"])
-            command = note.get("command")
+            command, folder = note.get("command"), note.get("cwd")
             if not isinstance(command, str):
                 command = known.command if known else None
+            if not isinstance(folder, str):
+                folder = known.folder if known else None
             calls[note["id"]] = ToolCall(
                 tool=note["tool"],
                 tool_use_id=note["id"],
                 command=command,
                 ok=note.get("ok"),
+                folder=folder,
             )
     return list(calls.values())
 

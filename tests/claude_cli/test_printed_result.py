@@ -9,7 +9,6 @@ from fakeclaude import result
 from storeworld import request
 
 from bridge.claude_cli.printed_result import read_output
-from bridge.protocol.claimed_commands import ToolCall
 from bridge.protocol.judge import judge
 from bridge.protocol.outcome import Outcome
 from bridge.protocol.usage import Usage
@@ -92,13 +91,14 @@ def test_tool_calls_and_their_ends():
     )
 
     starts = {f"t{number}": "." for number in range(1, 6)}
-    assert read(array(*events, RESULT), starts=starts).calls == (
-        ToolCall("Bash", "t1", "a", ok=True),
-        ToolCall("Bash", "t2", "b", ok=False),
-        ToolCall("Read", "t3", None, ok=True),
-        ToolCall("Bash", "t4", "c", ok=None),
-        ToolCall("Bash", "t5", "d", ok=None),
-    )
+    seen = read(array(*events, RESULT), starts=starts).calls or ()
+    assert [call[:4] for call in seen] == [
+        ("Bash", "t1", "a", True),
+        ("Bash", "t2", "b", False),
+        ("Read", "t3", None, True),
+        ("Bash", "t4", "c", None),
+        ("Bash", "t5", "d", None),
+    ]
 
 
 @pytest.mark.parametrize(
@@ -119,9 +119,49 @@ def test_a_command_counts_where_a_hook_saw_it_start(starts, command, ok):
         said("user", end),
     )
 
-    seen = read(array(*events, RESULT), starts=starts).calls
+    (seen,) = read(array(*events, RESULT), starts=starts).calls or ()
 
-    assert seen == (ToolCall("Bash", "t1", command, ok=ok),)
+    assert (seen.command, seen.ok) == (command, ok)
+
+
+# A result, and what it says of how the command ended.
+UNCLEAR = [
+    ({"backgroundTaskId": "b1"}, None),
+    ({"returnCodeInterpretation": "No matches found"}, None),
+    ({"interrupted": True}, None),
+    ({"stdout": "fine", "interrupted": False}, True),
+    ("fine", True),
+]
+
+
+@pytest.mark.parametrize(("told", "ok"), UNCLEAR)
+def test_a_command_of_which_nobody_knows_the_end_proves_nothing(told, ok):
+    """The client takes none of these for an error."""
+    call = {"type": "tool_use", "id": "t1", "name": "Bash"}
+    end = said("user", {"type": "tool_result", "tool_use_id": "t1"})
+    events = (
+        INIT | {"cwd": "/p"},
+        said("assistant", call | {"input": {"command": "pytest -q"}}),
+        end | {"tool_use_result": told},
+    )
+
+    (seen,) = read(array(*events, RESULT), starts={"t1": "/p"}).calls or ()
+
+    assert seen.ok is ok
+
+
+@pytest.mark.parametrize("tool", ["StructuredOutput", "Monitor", "mcp__x__run"])
+def test_only_a_shell_runs_a_command(tool):
+    """The model chooses the arguments, and the client checks few of them."""
+    call = {"type": "tool_use", "id": "t1", "name": tool}
+    events = (
+        said("assistant", call | {"input": {"command": "pytest -q"}}),
+        said("user", {"type": "tool_result", "tool_use_id": "t1"}),
+    )
+
+    (seen,) = read(array(*events, RESULT), starts={"t1": "."}).calls or ()
+
+    assert seen.command is None
 
 
 # What the client prints of an error; its own words are the detail.

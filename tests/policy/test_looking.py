@@ -67,6 +67,9 @@ DOES_NOT_ONLY_LOOK = [
     "cd src; cat ../a",
     "cd src || cat ../a",
     "cat a | cd src && cat ../a",
+    "cd src | cat ../a",
+    "cd nowhere/nowhere | cat ../../a",
+    "ls && cd src | cat ../a",
     "true || cd src && cat ../a",
     "cd src && cat a; cat ../a",
     # What follows the links that it finds.
