@@ -89,7 +89,7 @@ def program(word: str) -> str | None:
     `"$VENV/bin/pytest"` is pytest, wherever it is.
     """
     name = word.replace("\\", "/").rpartition("/")[2]
-    if UNKNOWN in name or not name:
+    if UNKNOWN in name or not name or word.startswith("/dev/fd/"):
         return None
     raw = raw_of(word)
     if len(raw) >= MAX_RAW:

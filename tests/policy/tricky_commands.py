@@ -297,7 +297,7 @@ UNKNOWN = [
 
 # What an expansion may stand for, and what calls a function by another word.
 BEHIND = [
-    Tricky("bash <<EOF\n${Y:-pytest}\nEOF\n", may="pytest", real="pytest"),
+    Tricky("bash <<EOF\n${Y:-pytest}\nEOF\n", may=ALL, real="pytest"),
     Tricky('bash <<< "echo; ${Y:-pytest}"', may="pytest", real="pytest"),
     Tricky("f() { pytest; }; X=f; $X; {f,}", may="pytest", real="pytest"),
     Tricky("echo $(( pytest; ruff ) )", may="pytest ruff", real="pytest ruff"),
