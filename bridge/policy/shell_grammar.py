@@ -238,6 +238,8 @@ class Commands:
                 is_open = sign == "<&" and word != "-"
                 is_open = is_open or word.raw.startswith(("<(", *_OPEN_FILES))
                 self.give(frame, UNKNOWN if is_open else None)
+            if word.raw.startswith("<("):
+                self.loose.append(word.raw)
         else:
             self.written.append(word)
 

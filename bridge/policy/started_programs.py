@@ -17,16 +17,9 @@ import re
 
 from bridge.policy.command_reading import Reading
 from bridge.policy.shell_scanner import Scanner
-from bridge.policy.shell_words import MAX_LENGTH, UNKNOWN, written
-from bridge.policy.wrappers import (
-    Argv,
-    Foreign,
-    Opaque,
-    Script,
-    Stdin,
-    program,
-    unwrap,
-)
+from bridge.policy.shell_words import MAX_LENGTH, UNKNOWN, program, written
+from bridge.policy.wrapper_table import Argv, Code, Foreign, Opaque, Script, Stdin
+from bridge.policy.wrappers import unwrap
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -34,7 +27,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from bridge.policy.shell_grammar import Found
-    from bridge.policy.wrappers import Started
+    from bridge.policy.wrapper_table import Started
 
 # What prints settings for the shell that started it, as its manual says to use it:
 # `eval "$(ssh-agent -s)"`, `source <(kubectl completion bash)`.
@@ -229,7 +222,7 @@ class _Reader:
             if " " in words[0]:
                 # Perhaps for a shell: `sudo -s -- 'pytest -q'`.
                 self.text(words[0], stdin=None, is_sure=False, depth=depth + 1)
-            is_sure = is_sure and words[0] != "alias"
+            is_sure = is_sure and name not in {"alias", "ssh"}
             if _reads_settings(words):
                 return
             started = unwrap(words)
@@ -259,6 +252,9 @@ class _Reader:
             elif stdin:
                 self.found.opaque.append((stdin, True, origin))
             return
+        if isinstance(one, Code):
+            self.code(one, origin, stdin)
+            return
         if isinstance(one, Argv):
             if one.words:
                 self.command(one.words, stdin=stdin, is_sure=is_sure, depth=depth)
@@ -279,3 +275,24 @@ class _Reader:
             is_known = text is not None and UNKNOWN not in text
             said = text if is_known else f"{text or ''} {origin}"
             self.found.opaque.append((said, is_known, origin))
+
+    def code(self, one: Code, origin: str, stdin: Any) -> None:
+        """Note code, unless it is known to start nothing that it is given."""
+        from bridge.policy.foreign_code import starts_nothing
+
+        text = stdin if one.text is None else one.text
+        is_known = text is not None and UNKNOWN not in text
+        if is_known and starts_nothing(one.language, text, one.words):
+            return
+        self.found.foreign.append((one.words, origin))
+        if text is None:
+            return
+        for said in {text, stdin or text} - {UNKNOWN}:
+            is_known = UNKNOWN not in said
+            self.found.opaque.append(
+                (said if is_known else f"{said} {origin}", is_known, origin)
+            )
+        if UNKNOWN in {text, stdin}:
+            self.found.fed.append(origin)
+            self.found.opaque += [] if one.text is None else [(origin, False, origin)]
+        self.found.coded.append(origin)
