@@ -180,6 +180,15 @@ class _Reader:
                 for name in sorted(called) for body in functions[name] for one in body
             ]  # fmt: skip
             done |= called
+        if functions:
+            # `$(f)` is what a function prints.
+            open_texts = [*found.loose, *(origin for _, _, origin in found.opaque)]
+            names = {name for text in open_texts for name in _NAMES.findall(text)}
+            printed = [] if names.isdisjoint(functions) else [*functions.values()]
+            found.loose += [
+                written(one.words)
+                for bodies in printed for body in bodies for one in body
+            ]  # fmt: skip
         runners, readers = calls.reaching(calls.runners), calls.reaching(calls.readers)
         for _, named, one in calls.all:
             if named & runners:

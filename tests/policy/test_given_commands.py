@@ -76,6 +76,8 @@ ELSEWHERE = [
     "bash /dev/fd/3 3<<< pytest",
     ". /dev/fd/3 3<<E\npytest\nE\n",
     "bash <<< pytest </dev/stdin",
+    "f() { echo pytest; }; $(f)",
+    "f() { g; }; g() { printf %s pytest; }; X=$(f); $X",
     "while read -r x; do $x; done < <(echo pytest)",
     'mapfile -t a < <(echo pytest); "${a[0]}"',
     "exec 3< <(echo pytest); read x <&3; $x",
