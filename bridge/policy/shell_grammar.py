@@ -388,6 +388,7 @@ class Commands:
         found = Found(words, at, frame, frame.stdin)
         frame.owner.append(found)
         self.all_commands.append(found)
+        self.loose += [word.raw for word in words[1:] if word.raw.startswith("<(")]
         if words[0] in _EVALUATING:
             self.evaluated(words)
         if words[0] in _DECLARING:

@@ -77,6 +77,8 @@ ELSEWHERE = [
     ". /dev/fd/3 3<<E\npytest\nE\n",
     "bash <<< pytest </dev/stdin",
     "f() { echo pytest; }; $(f)",
+    "bash -c '$0 $1' bash <(echo pytest)",
+    "f() { bash $1; }; f <(echo pytest)",
     "f() { g; }; g() { printf %s pytest; }; X=$(f); $X",
     "while read -r x; do $x; done < <(echo pytest)",
     'mapfile -t a < <(echo pytest); "${a[0]}"',
