@@ -20,7 +20,8 @@ _OPEN = re.compile(rf"{UNKNOWN}|\{{[^{{}}]*\}}|\[[^][]*\]")
 # Variables that hold a command, or a file of commands, for other programs.
 _HOOKS = re.compile(
     r"(\w*(?:PAGER|EDITOR|VISUAL|BROWSER|COMMAND|ASKPASS|WRAPPER|GIT_SSH|EXTERNAL_DIFF)"
-    r"|GIT_CONFIG\w*|BASH_ENV|ENV|LESSOPEN|PYTHONSTARTUP|SHELL|PS[0-4])=(.*)", re.S,
+    r"|GIT_CONFIG\w*|BASH_ENV|ENV|LESSOPEN|PYTHONSTARTUP|SHELL|PS[0-4]"
+    r"|(?:BASH_ALIASES|aliases|galiases|functions)\[[^]]*\])\+?=(.*)", re.S,
 )  # fmt: skip
 _SETTING = re.compile(r"[A-Za-z_]\w*\+?=")
 # More than a name: `!pytest` is a command to some editors.

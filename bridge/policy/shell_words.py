@@ -126,7 +126,9 @@ def program(word: str) -> str | None:
 
     `"$VENV/bin/pytest"` is pytest, wherever it is.
     """
-    name = word.replace("\\", "/").rpartition("/")[2]
+    name = word.replace("\\", "/").rpartition("/")[2].removesuffix(".exe")
+    # To zsh, `=git` is the path of git.
+    name = name.removeprefix("=") if word == f"={name[1:]}" else name
     if UNKNOWN in name or not name or word.startswith("/dev/fd/"):
         return None
     raw = raw_of(word)

@@ -17,7 +17,7 @@ import re
 
 from bridge.policy.command_reading import Reading
 from bridge.policy.shell_scanner import Scanner
-from bridge.policy.shell_words import MAX_LENGTH, UNKNOWN, program, written
+from bridge.policy.shell_words import MAX_LENGTH, UNKNOWN, program, raw_of, written
 from bridge.policy.wrapper_table import Argv, Code, Foreign, Opaque, Script, Stdin
 from bridge.policy.wrappers import unwrap
 
@@ -52,7 +52,22 @@ _MAX_WRAPPERS = 30
 _READING = frozenset({"read", "readarray", "mapfile"})
 # `X=f; $X`: it may be any function.
 _ANY = "*"
+_UNSETTING = frozenset({
+    "unset", "unfunction", "unhash", "disable", "eval", "source", ".", "trap",
+})  # fmt: skip
+_BY_SHELL = re.compile(
+    r"(?:command_not_found_handler?|TRAP[A-Z0-9]+|chpwd|pre(?:cmd|exec)|periodic"
+    r"|zshexit|zshaddhistory)(?:_functions)?\Z"
+)
+# What is called stands in the text, where a function is given it.
+_POSITIONAL = re.compile(r'"?\$(?:[@*1-9]|\{[@*1-9]\})"?')
 _NAMES = re.compile(r"[^\s;|&()'\"$`]+")
+
+
+def _may_unset(words: list[str]) -> bool:
+    """Whether a function may be gone after a command."""
+    is_open = program(words[0]) is None and not _POSITIONAL.fullmatch(raw_of(words[0]))
+    return is_open or not _UNSETTING.isdisjoint(words)
 
 
 def _reads_settings(words: list[str]) -> bool:
@@ -153,11 +168,16 @@ class _Reader:
             # A function's words may be evaluated once more.
             calls.runners |= functions.keys()
         # Then a function may be gone again.
-        has_unset = any("unset" in one.words for one in scanner.all_commands)
+        has_unset = any(_may_unset(one.words) for one in scanner.all_commands)
         for one in scanner.doubtful:
             self.command(one.words, stdin=one.stdin, is_sure=False, depth=depth)
         commands, done = [("", one) for one in scanner.commands], set[str]()
-        while commands:
+        given = [one.stdin for one in scanner.all_commands]
+        texts = [*scanner.assigned, *(text for text in given if isinstance(text, str))]
+        # Called by the shell itself, by what a variable holds, by what a shell reads.
+        unseen = {name for text in texts for name in _NAMES.findall(text)}
+        unseen = {one for one in functions if one in unseen or _BY_SHELL.match(one)}
+        while commands or unseen - done:
             ran, said = set[str](), set[str]()
             for caller, one in commands:
                 is_program = (
@@ -174,6 +194,7 @@ class _Reader:
                 said |= calls.add(caller, one, functions)
                 ran |= {one.words[0]} & functions.keys()
             called = ({*functions} if _ANY in said else said) - done
+            called |= unseen - done
             is_sure = is_sure and called <= ran
             commands = [
                 (name, one)
@@ -222,7 +243,7 @@ class _Reader:
                 self.found.opaque.append((origin, False, origin))
                 # `find . -name pytest -exec {} ';'`
                 self.found.loose += [outermost] if outermost != origin else []
-            elif name == "set" or words[:2] == ["printf", "-v"]:
+            elif name in {"set", "env"} or words[:2] == ["printf", "-v"]:
                 self.found.loose.append(origin)
             elif name in _READING and stdin:
                 self.found.loose.append(f"{origin} {stdin}")

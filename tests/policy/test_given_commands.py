@@ -86,6 +86,25 @@ ELSEWHERE = [
     "{ pytest() { :; }; } & pytest",
     "{ pytest() { :; }; } | cat; pytest",
     "time pytest() { :; } | cat; pytest",
+    # Functions that the shell calls by itself, or no longer has.
+    "command_not_found_handle() { pytest; }; nosuch",
+    "f() { pytest; }; . /dev/stdin <<< f",
+    "f() { pytest; }; PS4='$(f)'; set -x; :",
+    "false && { pytest() { :; }; }; pytest",
+    "pytest() { :; }; u=unset; $u -f pytest; pytest",
+    "pytest() { :; }; eval 'uns''et -f pytest'; pytest",
+    "shopt -s expand_aliases\nBASH_ALIASES[g]=pytest\ng",
+    "env X=pytest sh -c '$X'",
+]
+# The same of zsh, which is not on every machine.
+IN_ZSH = [
+    "TRAPEXIT() { pytest; }",
+    "command_not_found_handler() { pytest; }; nosuch",
+    "chpwd() { pytest; }; cd .",
+    "pytest() { :; }; unfunction pytest; pytest",
+    "functions[g]=pytest; g",
+    "=pytest",
+    "pytest.exe",
 ]
 STARTING = [*crossed(BY_WORD, CALLS), *crossed(BY_INPUT, INPUTS), *ELSEWHERE]
 # Functions that only say what they are given, and texts that nothing reads.
@@ -110,6 +129,11 @@ def world(tmp_path_factory):
 @pytest.mark.parametrize("command", STARTING)
 def test_what_bash_starts_is_never_ruled_out(command, world, tmp_path):
     assert really_started(command, world, tmp_path) == {"pytest"}
+    assert read(command).runs(["pytest"]) is not False
+
+
+@pytest.mark.parametrize("command", IN_ZSH)
+def test_what_another_shell_starts_is_not_ruled_out(command):
     assert read(command).runs(["pytest"]) is not False
 
 
