@@ -16,6 +16,9 @@ from bridge.store.cleaning import start_if_due
 from bridge.store.lock import LockBusy
 from bridge.store.store import Store
 
+# How long `submit`, which waits for no answer, waits for the store.
+_MAX_PATIENCE_S = 60
+
 
 class Submitter:
     """Submits on behalf of a program: its store, and its settings."""
@@ -36,7 +39,8 @@ class Submitter:
             request = begun.on(route)
             check_schema(route, request, begun.definition_on(route))
             # Submitting it after its own deadline would be useless.
-            deadline_s = store.clock.monotonic_s() + request.timeout / 1000
+            patience_s = min(request.timeout / 1000, _MAX_PATIENCE_S)
+            deadline_s = store.clock.monotonic_s() + patience_s
             submitted = self.make_durable(
                 store, request, (route,), deadline_s, fan_out=begun.fan_out
             )

@@ -14,6 +14,7 @@ would obey or hide in them is visible: nothing in them can pose as a line of our
 import re
 import sys
 from collections.abc import Iterator
+from contextlib import suppress
 from textwrap import dedent
 
 from bridge.cli.exit_codes import Exit, exit_code
@@ -49,7 +50,10 @@ def report_other(
     """Tell of what ends a command and is none of our errors: a full disk, Ctrl-C."""
     if wants_json(arguments):
         error = {"code": code, "message": message, "stage": None}
-        say_json({"requestId": request_id, "success": False, "error": error})
+        # It may be stdout that is full.
+        with suppress(OSError):
+            say_json({"requestId": request_id, "success": False, "error": error})
+            sys.stdout.flush()
     complain(message)
 
 
