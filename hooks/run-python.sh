@@ -14,7 +14,7 @@ run_gate() {
     [ -z "$off" ] || run_full
     find_python
     for bridge in "$hooks/../bridge" "$hooks/../.."; do
-        if [ -f "$bridge/host/gate.py" ]; then
+        if [ -f "$bridge/bound/gate.py" ]; then
             run -EPS "$hooks/gate.py" "$bridge" "$event" "$state" "$kind" "$@"
         fi
     done

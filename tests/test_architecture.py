@@ -21,7 +21,7 @@ PACKAGE = Path(bridge.__file__).parent
 # A room may import from rooms further down, and from itself.
 ROOMS = (
     "testing", "__main__", "cli", "doctor", "mcp", "__init__", "api", "worker",
-    "claude_cli", "llama", "endpoint", "agent_loop", "nodes", "host", "rules",
+    "claude_cli", "llama", "endpoint", "agent_loop", "nodes", "host", "bound", "rules",
     "workflows", "pipelines", "engine", "validation", "worktrees", "tasks", "flow",
     "agents", "report", "metrics", "freshness", "change", "tracing", "store", "policy",
     "protocol", "process", "config", "setting", "shipped", "routes", "own_files",
@@ -202,12 +202,12 @@ def test_the_gate_loads_the_standard_library_only():
     """It runs at every tool call of our agents, with nothing else on its path."""
     path = f"sys.path.append({str(PACKAGE.parent)!r})"
 
-    loaded = loaded_by(f"{path}\nimport bridge.host.gate", "-I", "-S")
+    loaded = loaded_by(f"{path}\nimport bridge.bound.gate", "-I", "-S")
 
     ours = {name for name in loaded if name.startswith("bridge")}
     heavy = {"typing", "dataclasses", "inspect", "pathlib", "logging", "subprocess"}
-    gate = {"bridge.host.gate", "bridge.host.call_notes"}
-    assert ours == {"bridge", "bridge.host", *gate}
+    gate = {"bridge.bound.gate", "bridge.bound.call_notes"}
+    assert ours == {"bridge", "bridge.bound", *gate}
     assert not loaded & heavy
     others = {name.partition(".")[0] for name in loaded - ours} - {"__main__"}
     assert others <= sys.stdlib_module_names
@@ -236,14 +236,14 @@ def test_commands_load_no_definitions(command, tmp_path):
     # OpenSSL is for what was answered.
     assert not loaded & {"hashlib", "hmac"}
     # Nobody waits for a session, since none is open.
-    assert "bridge.host.budgets" not in loaded
+    assert "bridge.bound.budgets" not in loaded
 
 
 def test_the_gate_loads_for_rules_only_what_reads_plain_conditions():
     """Ten rules that look at names and words cost little more than Python itself."""
     path = f"sys.path.append({str(PACKAGE.parent)!r})"
 
-    loaded = loaded_by(f"{path}\nimport bridge.host.rule_gate", "-I", "-S")
+    loaded = loaded_by(f"{path}\nimport bridge.bound.rule_gate", "-I", "-S")
 
     assert {name for name in loaded if name.startswith("bridge.policy.")} == {
         "bridge.policy.condition",

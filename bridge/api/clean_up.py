@@ -35,8 +35,8 @@ def prune(store: Store, **options: Unpack[PruneOptions]) -> Pruned:
     from dataclasses import replace
 
     from bridge.errors import BridgeError
-    from bridge.host.pins import Pins
     from bridge.store import wakeups
+    from bridge.store.pins import Pins
     from bridge.store.prune import DAY_S
     from bridge.tasks.calls import forget
     from bridge.tasks.database import Database

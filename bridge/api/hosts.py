@@ -6,6 +6,7 @@ from collections.abc import Collection, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 
+from bridge.bound.eligibility import eligible, may_take
 from bridge.config import Settings, git_of_caller
 from bridge.errors import (
     BridgeError,
@@ -14,7 +15,6 @@ from bridge.errors import (
     StateRefused,
     StateUnavailable,
 )
-from bridge.host.eligibility import eligible, may_take
 from bridge.protocol.ids import check_id
 from bridge.protocol.request import Request
 from bridge.protocol.status import Stage
@@ -26,7 +26,7 @@ from bridge.store.sessions import Session
 from bridge.store.store import Store
 
 if TYPE_CHECKING:
-    from bridge.host.budgets import HeldBack
+    from bridge.bound.budgets import HeldBack
 
 _LATER = "leave it for a later session: `hostbridge submit --timeout 1d`"
 _BY_ROUTE: dict[OwnRoute, str] = {
@@ -65,7 +65,7 @@ def held_back_of(
     """What holds a request back in these sessions, which may take it."""
     if not able:
         return None
-    from bridge.host.budgets import held_back
+    from bridge.bound.budgets import held_back
 
     return held_back(request, able, store.claimed(), uptime(store.clock))
 
@@ -82,7 +82,7 @@ def near_budgets(store: Store, request: Request | None) -> tuple[str, ...]:
     claim = request.claim if request else None
     if claim is None or claim.route != "host":
         return ()
-    from bridge.host.budgets import about, uses_of
+    from bridge.bound.budgets import about, uses_of
 
     now = uptime(store.clock)
     live = sessions.live_sessions(store, which=lambda s: s.host == claim.host)
@@ -256,7 +256,7 @@ class Hosts:
 
     def _has_lost_hooks(self) -> bool:
         """Whether a session is open here that an uninstall took the hooks from."""
-        from bridge.host.pins import Pins
+        from bridge.store.pins import Pins
 
         place = self._store.place
         is_unserved = any(Pins(place.guard).unserved(place))

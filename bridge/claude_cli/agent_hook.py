@@ -39,8 +39,8 @@ _TIME_LIMIT_S = 25
 
 def main(argument: str) -> None:
     """Answer one event."""
-    from bridge.host.call_notes import as_call
-    from bridge.host.gate import denial, read_all
+    from bridge.bound.call_notes import as_call
+    from bridge.bound.gate import denial, read_all
 
     before, told = True, None
     try:
@@ -98,8 +98,8 @@ def _is_concerned(agent: Json, fields: Json) -> bool:
     # The sign that any rule is about it.
     if not os.path.lexists(f"{agent['place'][1]}/{FOLDER}/{event}"):
         return False
-    from bridge.host.call_notes import load
-    from bridge.host.rule_gate import fires
+    from bridge.bound.call_notes import load
+    from bridge.bound.rule_gate import fires
 
     request = load(_record(agent)) or {}
     run = {**agent["run"], "variables": request.get("variables")}
@@ -118,8 +118,8 @@ def _has_step(agent: Json, fields: Json) -> bool:
     event = _event(fields)
     if event not in ("PreToolUse", "PostToolUse", "PostToolUseFailure"):
         return True
-    from bridge.host.call_notes import load
-    from bridge.host.step_gate import has_say
+    from bridge.bound.call_notes import load
+    from bridge.bound.step_gate import has_say
 
     request = load(_record(agent)) or {}
     run = {**agent["run"], "variables": request.get("variables")}
@@ -204,7 +204,7 @@ def decision(event: Json, project: str, rules: list[str]) -> bytes:
         return b""
     if not isinstance(tool, str) or not isinstance(tool_input, dict):
         return b""
-    from bridge.host.gate import denial
+    from bridge.bound.gate import denial
     from bridge.policy.client_grants import starts_elsewhere, writes_what_governs
     from bridge.policy.permissions import (
         Call,

@@ -6,11 +6,11 @@ from dataclasses import dataclass, field, replace
 from itertools import islice
 
 from bridge.api.hosts import OFF, OFF_HERE, NoHostReason, why_no_host
+from bridge.bound.budgets import held_back
+from bridge.bound.eligibility import may_take
 from bridge.config import Settings
 from bridge.doctor.finding import Finding, ok, problem, warning
 from bridge.doctor.subject import Subject
-from bridge.host.budgets import held_back
-from bridge.host.eligibility import may_take
 from bridge.host.wake_problems import (
     JUST_STARTED,
     NO_WATCH,

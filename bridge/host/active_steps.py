@@ -15,8 +15,9 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from bridge.bound import step_gate
 from bridge.errors import BridgeError
-from bridge.host import limits, runs, step_gate
+from bridge.host import limits, runs
 from bridge.host.context import HookContext
 from bridge.host.conversations import begin_agents, conversation_of
 from bridge.host.offers import agents_run

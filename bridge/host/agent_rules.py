@@ -12,6 +12,14 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from bridge.bound.rule_request import (
+    Delegator,
+    NotPossible,
+    Told,
+    add_told,
+    give_up,
+    not_started,
+)
 from bridge.config import Settings
 from bridge.errors import BridgeError, StateUnavailable
 from bridge.host.definition_in_session import check_rule_set, limits_of
@@ -20,14 +28,6 @@ from bridge.host.headless import ask_headless, is_headless, rule_notes, take_tim
 from bridge.host.launch import agents_above
 from bridge.host.offers import MAX_STOP_OFFERS
 from bridge.host.rule_effects import decide
-from bridge.host.rule_request import (
-    Delegator,
-    NotPossible,
-    Told,
-    add_told,
-    give_up,
-    not_started,
-)
 from bridge.policy.rule_decision import Decision, Spawn
 from bridge.policy.rule_set import Whose
 from bridge.protocol import plain_json

@@ -12,10 +12,10 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from bridge.agents.workflow_choice import workflow_settings
+from bridge.bound.rule_request import Delegator
+from bridge.bound.step_gate import Bound, shell
 from bridge.errors import BridgeError
 from bridge.host.conversations import begin_for
-from bridge.host.rule_request import Delegator
-from bridge.host.step_gate import Bound, shell
 from bridge.host.step_requests import StepRequests
 from bridge.policy import step_workflow
 from bridge.policy.step_change import introduction

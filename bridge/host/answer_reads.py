@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from itertools import chain
 from typing import TYPE_CHECKING
 
+from bridge.bound.call_notes import name_of
 from bridge.errors import BridgeError
 from bridge.host import transcript
-from bridge.host.call_notes import name_of
 from bridge.host.context import HookContext
 from bridge.host.hook_log import log_failure
 from bridge.protocol.request import Request

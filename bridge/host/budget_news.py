@@ -2,8 +2,8 @@
 
 from contextlib import suppress
 
+from bridge.bound.budgets import limits_of, news_of
 from bridge.errors import StateUnavailable
-from bridge.host.budgets import limits_of, news_of
 from bridge.host.context import HookContext
 from bridge.host.output import HookOutput, with_more
 from bridge.protocol.wording import one_line

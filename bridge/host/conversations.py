@@ -15,11 +15,11 @@ from bridge.agents.workflow_choice import (
     workflow_settings,
     workflow_variables,
 )
-from bridge.host import step_gate
+from bridge.bound import step_gate
+from bridge.bound.rule_request import Delegator
 from bridge.host.context import HookContext
 from bridge.host.events import HookEvent
 from bridge.host.handover import count_agent
-from bridge.host.rule_request import Delegator
 from bridge.host.step_requests import StepRequests
 from bridge.protocol.ids import RequestId
 from bridge.rules.compiled import kept_variables

@@ -6,14 +6,13 @@ from contextlib import suppress
 from functools import partial
 from pathlib import Path
 
+from bridge.bound.gate import last_word
 from bridge.config import Settings
 from bridge.errors import BridgeError
 from bridge.host.context import HookContext
 from bridge.host.events import HookEvent
-from bridge.host.gate import last_word
 from bridge.host.hook_log import log_answer, log_failure, log_settings
 from bridge.host.output import SILENT, HookOutput, specific
-from bridge.host.pins import Pins
 from bridge.host.told_later import with_notes
 from bridge.protocol.claim import HostProcess
 from bridge.protocol.ids import is_id
@@ -23,6 +22,7 @@ from bridge.store.config_file import files_of, in_files
 from bridge.store.host_process import identify
 from bridge.store.live_runs import some_live
 from bridge.store.location import Place, check, locate
+from bridge.store.pins import Pins
 from bridge.store.sessions import Session
 from bridge.store.store import Store
 
@@ -129,7 +129,7 @@ def may_concern_steps(hook: HookContext) -> bool:
     run = find_run(hook.store, hook.event)
     if run is None or run.workflow is None:
         return False
-    from bridge.host.step_gate import begins
+    from bridge.bound.step_gate import begins
 
     return begins(state, run.to_data())
 
@@ -215,7 +215,7 @@ def _session_of(
         return session
     if session is not None and not starts:
         return session
-    from bridge.host.budgets import limits_of
+    from bridge.bound.budgets import limits_of
     from bridge.host.carrier import known_at_start
     from bridge.host.registration import register
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from bridge.host.call_notes import as_call, name_of
+from bridge.bound.call_notes import as_call, name_of
 from bridge.policy.tool_classes import QUESTION
 from bridge.protocol import plain_json
 from bridge.protocol.ids import is_id

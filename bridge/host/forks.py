@@ -21,11 +21,11 @@ import re
 from typing import TYPE_CHECKING
 from unicodedata import normalize
 
+from bridge.bound.closed_conversation import check_begun_in
+from bridge.bound.eligibility import eligible
 from bridge.config import Settings
 from bridge.errors import BridgeError, InvalidRequest, NotShared
-from bridge.host.closed_conversation import check_begun_in
 from bridge.host.definition_in_session import FORK, subagent_type
-from bridge.host.eligibility import eligible
 from bridge.protocol.failure_codes import code_of
 from bridge.protocol.names import GENERAL, INHERIT
 from bridge.protocol.response import failed

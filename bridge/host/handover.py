@@ -13,16 +13,16 @@ from collections.abc import Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from bridge.bound.budgets import find_spent
+from bridge.bound.rule_request import Delegator, NotPossible, Told, give_up, not_started
 from bridge.errors import BridgeError
 from bridge.host import runs
 from bridge.host.budget_news import session_now
-from bridge.host.budgets import find_spent
 from bridge.host.context import HookContext
 from bridge.host.denied_agents import why_no_agents
 from bridge.host.headless import ask_headless, is_headless, take_time
 from bridge.host.offers import judge_for, mark_open
 from bridge.host.request_tokens import PREFIX
-from bridge.host.rule_request import Delegator, NotPossible, Told, give_up, not_started
 from bridge.policy.rule_decision import Spawn
 from bridge.policy.rule_set import Whose, place_of
 from bridge.policy.tool_lists import permits

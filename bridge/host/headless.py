@@ -17,9 +17,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from bridge.host.answer_wait import MAX_WAIT_S, answer_text, why_failed
+from bridge.bound.answer_wait import MAX_WAIT_S, answer_text, why_failed
+from bridge.bound.rule_request import Delegator, NotPossible, Told, give_up, not_started
 from bridge.host.context import HookContext
-from bridge.host.rule_request import Delegator, NotPossible, Told, give_up, not_started
 from bridge.policy.rule_decision import Spawn
 from bridge.protocol.ids import RequestId
 from bridge.protocol.request import Request

@@ -10,9 +10,9 @@ import signal
 from collections.abc import Callable
 from contextlib import suppress
 
+from bridge.bound.gate import last_word, read_all
 from bridge.errors import StateRefused
 from bridge.host import dispatch
-from bridge.host.gate import last_word, read_all
 from bridge.host.hook_log import log_failure
 from bridge.host.output import SILENT, HookOutput, with_line
 

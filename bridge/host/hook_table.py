@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from bridge.host.call_notes import SKILL_COMMAND, meaning_of
+from bridge.bound.call_notes import SKILL_COMMAND, meaning_of
 from bridge.policy.tool_classes import (
     CLASSES,
     HANDBACK,
@@ -44,7 +44,7 @@ POINTED = (
 )
 POINTER = "hooks.sh"
 TIMEOUT_S = 30
-# For those that may wait for an agent (bridge/host/answer_wait.py, headless.py).
+# For those that may wait for an agent (bridge/bound/answer_wait.py, headless.py).
 WAIT_S = 150
 # Without the two texts, the model is shown a "Stop hook blocking error".
 WAKE = {

@@ -27,7 +27,6 @@ from bridge.host.definition_in_session import (
 from bridge.host.handover import note_wait
 from bridge.host.offers import judge_for, note_taken_up
 from bridge.host.output import HookOutput, allow, deny
-from bridge.host.pins import Pins
 from bridge.protocol.claim import Continued
 from bridge.protocol.contract import prompt_digest, prompt_for
 from bridge.protocol.failure_codes import code_of
@@ -41,6 +40,7 @@ from bridge.protocol.wording import one_line
 from bridge.store import idle_agents, sessions, subagent_runs
 from bridge.store.charges import note_no_launch
 from bridge.store.location import check_folder
+from bridge.store.pins import Pins
 from bridge.store.store import Store
 from bridge.store.subagent_runs import AgentRun
 

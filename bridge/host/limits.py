@@ -10,11 +10,11 @@ otherwise the agent would go on.
 
 from contextlib import suppress
 
+from bridge.bound.budgets import find_spent
+from bridge.bound.call_notes import before_tool, forget_call, has_turns, note_denied
 from bridge.errors import StateUnavailable
 from bridge.host import transcript
 from bridge.host.budget_news import session_now
-from bridge.host.budgets import find_spent
-from bridge.host.call_notes import before_tool, forget_call, has_turns, note_denied
 from bridge.host.context import HookContext
 from bridge.host.forks import OF_THE_MAIN_THREAD
 from bridge.host.output import MAX_NOTE, HookOutput, deny

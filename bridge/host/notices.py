@@ -10,8 +10,8 @@ Source: measured on Claude Code 2.1.330.
 import re
 from typing import NamedTuple
 
+from bridge.bound.call_notes import name_of
 from bridge.host import agent_usage, asking, runs
-from bridge.host.call_notes import name_of
 from bridge.host.capture import take_last_words
 from bridge.host.client_errors import code_of
 from bridge.host.context import HookContext

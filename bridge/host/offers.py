@@ -8,13 +8,13 @@ records that this session declined.
 from collections.abc import Callable
 from contextlib import suppress
 
+from bridge.bound.budgets import HeldBack, find_spent, limits_of
+from bridge.bound.eligibility import eligible, may_take
 from bridge.errors import StateUnavailable
 from bridge.host.budget_news import session_now
-from bridge.host.budgets import HeldBack, find_spent, limits_of
 from bridge.host.context import HookContext
 from bridge.host.continuing import joined, verdict
 from bridge.host.denied_agents import why_no_agents
-from bridge.host.eligibility import eligible, may_take
 from bridge.host.request_tokens import instruction
 from bridge.protocol.claim import Claim
 from bridge.protocol.failure_codes import FailureCode, explain

@@ -15,12 +15,14 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from bridge.agents.filled_text import filled_in
+from bridge.bound import rule_gate
+from bridge.bound.gate import is_off
+from bridge.bound.rule_request import add_told
 from bridge.config import Settings
 from bridge.errors import BridgeError, StateUnavailable
-from bridge.host import rule_gate, runs
+from bridge.host import runs
 from bridge.host.context import HookContext
 from bridge.host.events import HookEvent
-from bridge.host.gate import is_off
 from bridge.host.handover import hand_over
 from bridge.host.hook_log import log_failure, log_text
 from bridge.host.offers import MAX_STOP_OFFERS
@@ -36,7 +38,6 @@ from bridge.host.output import (
     with_context,
     with_line,
 )
-from bridge.host.rule_request import add_told
 from bridge.host.told_later import tell_later
 from bridge.policy.rule_decision import Decision, decide_event
 from bridge.policy.rule_mending import NOT_BLOCKED, is_mending

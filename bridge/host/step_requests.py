@@ -11,10 +11,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from bridge.bound.rule_request import Delegator, NotPossible
 from bridge.host.handover import can_start, offer_to_caller
 from bridge.host.headless import Begin, begin_beside, is_headless, own_route
 from bridge.host.request_tokens import instruction
-from bridge.host.rule_request import Delegator, NotPossible
 from bridge.policy.rule_decision import Spawn
 from bridge.policy.step_change import Said
 from bridge.protocol.digest import sha256_of

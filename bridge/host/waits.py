@@ -8,13 +8,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from bridge.host.eligibility import may_take
+from bridge.bound.eligibility import may_take
 from bridge.protocol.question import asks_words
 from bridge.protocol.request import Request, Uptime
 from bridge.store.sessions import Session
 
 if TYPE_CHECKING:
-    from bridge.host.budgets import HeldBack
+    from bridge.bound.budgets import HeldBack
 
 Kind = Literal[
     "off", "reply", "pause", "process", "session", "switched off", "declined", "person",
@@ -76,7 +76,7 @@ def why_waits(request: Request, around: Around) -> Waits:
     if not able:
         return _nobody(request, around.live)
     # Without a session nobody needs it.
-    from bridge.host.budgets import held_back
+    from bridge.bound.budgets import held_back
 
     limit = held_back(request, able, around.claimed, around.now)
     if limit is None:

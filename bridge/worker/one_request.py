@@ -27,10 +27,10 @@ _TOLD_BY_S = 1.0
 
 def main(place: str, request_id: str, session_id: str) -> None:
     """Serve the request to its end, unless somebody else does."""
+    from bridge.bound.rule_request import give_up
     from bridge.config import Settings
     from bridge.errors import BridgeError
     from bridge.host.hook_log import log_failure
-    from bridge.host.rule_request import give_up
     from bridge.protocol.failure_codes import code_of
     from bridge.protocol.ids import check_id
     from bridge.routes import check_own
@@ -63,7 +63,7 @@ def _end_with_session(
     store: Store, known: RequestId, session_id: str, _stage: Stage
 ) -> None:
     """End the request once the session is not open any more."""
-    from bridge.host.rule_request import give_up
+    from bridge.bound.rule_request import give_up
     from bridge.store.sessions import live_sessions
     from bridge.store.tool_calls import forget_answer
 

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 import orjson
 
 from bridge.agent_loop.tool import Tool, ToolResult, object_schema, refused
+from bridge.bound.rule_request import Delegator, give_up
 from bridge.errors import BridgeError, InvalidRequest
-from bridge.host.rule_request import Delegator, give_up
 from bridge.host.step_requests import StepRequests
 from bridge.policy.tool_classes import OWN_SERVER
 from bridge.policy.tool_lists import permits

@@ -5,7 +5,7 @@ import os
 import pytest
 from storeworld import CountingStore, request, store_in
 
-from bridge.host.eligibility import eligible, may_take
+from bridge.bound.eligibility import eligible, may_take
 from bridge.store import claim, sessions, switch
 from bridge.store.host_process import identify
 from bridge.store.sessions import Session

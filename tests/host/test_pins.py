@@ -7,10 +7,10 @@ from hookworld import HookWorld, hook_world
 
 from bridge.config import Settings
 from bridge.host.events import HookEvent
-from bridge.host.pins import Pins
 from bridge.protocol.claim import HostProcess
 from bridge.store.host_process import identify
 from bridge.store.location import locate
+from bridge.store.pins import Pins
 from bridge.store.store import Store
 
 pytestmark = pytest.mark.slow

@@ -21,7 +21,7 @@ import os
 import sys
 import time
 
-from bridge.host.call_notes import is_name, load, name_of
+from bridge.bound.call_notes import is_name, load, name_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

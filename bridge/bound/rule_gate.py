@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 
-from bridge.host.call_notes import is_name, load
+from bridge.bound.call_notes import is_name, load
 from bridge.policy.rule_set import EVENTS, Whose, any_fires, is_blocking, scope_of
 from bridge.policy.tool_classes import HANDBACK
 from bridge.policy.variable_record import owned_in
@@ -132,7 +132,7 @@ def _workflow(
     )
     if not any(map(os.path.lexists, signs)):
         return None, None
-    from bridge.host.step_binding import place_of
+    from bridge.bound.step_binding import place_of
 
     return place_of(state, fields, run)
 

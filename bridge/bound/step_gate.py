@@ -12,8 +12,8 @@ from __future__ import annotations
 
 import os
 
-from bridge.host.call_notes import load
-from bridge.host.step_binding import MAX_BYTES, Binding
+from bridge.bound.call_notes import load
+from bridge.bound.step_binding import MAX_BYTES, Binding
 from bridge.policy import step_workflow
 
 TYPE_CHECKING = False
@@ -33,7 +33,7 @@ class Bound(Binding):
 
     def whose(self) -> Whose:
         """Its variables, with those that rules files declare."""
-        from bridge.host.rule_gate import whose_of
+        from bridge.bound.rule_gate import whose_of
 
         known = load(f"{self.state}/rules/variables.json", MAX_BYTES) or {}
         return whose_of(self.state, self.fields, self.run, known.get("variables") or {})
@@ -41,7 +41,7 @@ class Bound(Binding):
 
 def shell() -> Any:
     """The functions of conditions that read commands."""
-    from bridge.host.rule_gate import shell as functions
+    from bridge.bound.rule_gate import shell as functions
 
     return functions()
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 
-from bridge.host.call_notes import is_name, load
+from bridge.bound.call_notes import is_name, load
 from bridge.policy import step_workflow
 
 TYPE_CHECKING = False

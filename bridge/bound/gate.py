@@ -21,7 +21,7 @@ import os
 import re
 import time
 
-from bridge.host import call_notes
+from bridge.bound import call_notes
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -127,7 +127,7 @@ def _waited(state: str, data: bytes) -> bytes:
     """What to say of the agent of a call, once it has answered."""
     import signal
 
-    from bridge.host.answer_wait import MAX_WAIT_S, wait
+    from bridge.bound.answer_wait import MAX_WAIT_S, wait
 
     signal.alarm(MAX_WAIT_S + 10)
     return wait(state, _parse(data))
@@ -151,7 +151,7 @@ def _has_step(
         return False
     if event == "PreToolUse" and "hook_event_name" not in fields:
         raise _Unread
-    from bridge.host import step_gate
+    from bridge.bound import step_gate
 
     if is_new and step_gate.begins(state, run):
         return True
@@ -171,7 +171,7 @@ def _has_rule(
             return True
     if "rules" not in tasks:
         return False
-    from bridge.host.rule_gate import fires, may_block
+    from bridge.bound.rule_gate import fires, may_block
 
     if event == "PreToolUse" and "hook_event_name" not in fields:
         if may_block(event, state):
@@ -195,14 +195,14 @@ def last_word(event: str, state: str, data: bytes) -> bytes:
     try:
         fields = _parse(data)
         if event not in _ASKS or not _concerns_us(state, fields):
-            from bridge.host.rule_gate import may_refuse
+            from bridge.bound.rule_gate import may_refuse
             from bridge.policy.rule_mending import UNRULED
 
             if event != "PreToolUse" or is_off(state, fields):
                 return b""
             if may_refuse(event, state, fields):
                 return denial(UNRULED)
-            from bridge.host.step_gate import refusal
+            from bridge.bound.step_gate import refusal
 
             refused = refusal(state, fields)
             return b"" if refused is None else denial(refused)
