@@ -115,8 +115,8 @@ def main(place: str) -> None:
     """Clean up one state."""
     from bridge.config import Settings
     from bridge.errors import BridgeError
-    from bridge.host.hook_log import log_failure
     from bridge.store.config_file import in_files
+    from bridge.store.hook_log import log_failure
     from bridge.store.location import Place
     from bridge.store.store import Store
 

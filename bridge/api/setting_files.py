@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from bridge.bound.session_above import only_by_hand
 from bridge.config import DEFAULTS, TABLE, Settings
 from bridge.errors import BadSetting, BridgeError
-from bridge.host.session_above import only_by_hand
 from bridge.setting import ADDRESS, without_passwords
 from bridge.store import wakeups
 from bridge.store.config_file import (

@@ -12,6 +12,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from bridge.bound.agent_limits import agents_above, check_rule_set, limits_of
 from bridge.bound.rule_request import (
     Delegator,
     NotPossible,
@@ -22,10 +23,7 @@ from bridge.bound.rule_request import (
 )
 from bridge.config import Settings
 from bridge.errors import BridgeError, StateUnavailable
-from bridge.host.definition_in_session import check_rule_set, limits_of
-from bridge.host.dispatch import refresh_rules
 from bridge.host.headless import ask_headless, is_headless, rule_notes, take_time
-from bridge.host.launch import agents_above
 from bridge.host.offers import MAX_STOP_OFFERS
 from bridge.host.rule_effects import decide
 from bridge.policy.rule_decision import Decision, Spawn
@@ -35,6 +33,8 @@ from bridge.protocol.ids import RequestId
 from bridge.protocol.request import Request
 from bridge.protocol.status import ignore
 from bridge.routes import RouteName
+from bridge.rules.compiled import try_to_compile
+from bridge.rules.freshness import is_fresh
 from bridge.store import subagent_runs
 from bridge.store.location import working_in
 from bridge.store.step_states import left_at
@@ -142,7 +142,8 @@ class AgentRules:
         )
 
     def _ask_rules(self, event: str, *, inside: str = "", **fields: Any) -> Ruling:
-        refresh_rules(self.settings, self.store)
+        if not is_fresh(self.settings, self.store.place):
+            try_to_compile(self.settings, self.store)
         project = str(self.store.place.project)
         raw = {
             "session_id": self.request_id,

@@ -11,10 +11,10 @@ from bridge.bound.call_notes import name_of
 from bridge.errors import BridgeError
 from bridge.host import transcript
 from bridge.host.context import HookContext
-from bridge.host.hook_log import log_failure
 from bridge.protocol.request import Request
 from bridge.protocol.response import Response
 from bridge.store import tool_calls
+from bridge.store.hook_log import log_failure
 from bridge.store.store import Store
 from bridge.store.subagent_runs import AgentRun
 

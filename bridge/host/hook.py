@@ -13,8 +13,8 @@ from contextlib import suppress
 from bridge.bound.gate import last_word, read_all
 from bridge.errors import StateRefused
 from bridge.host import dispatch
-from bridge.host.hook_log import log_failure
 from bridge.host.output import SILENT, HookOutput, with_line
+from bridge.store.hook_log import log_failure
 
 TIME_LIMIT_S = 20
 # For what is done after the client has its answer.

@@ -153,9 +153,11 @@ def _for_here(hook: HookContext, request: Request) -> Verdict:
     if request.held is not None or not may_take(hook.session, request):
         return "pass"
     if request.context_from is not None:
-        from bridge.host import forks
+        from bridge.bound import forks
 
-        return forks.verdict(hook, request)
+        return forks.verdict(
+            hook.store, hook.settings, hook.session.session_id, request
+        )
     is_for_one = request.continues is not None or request.exchanges
     return verdict(hook, request) if is_for_one else "take"
 

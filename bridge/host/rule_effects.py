@@ -24,7 +24,6 @@ from bridge.host import runs
 from bridge.host.context import HookContext
 from bridge.host.events import HookEvent
 from bridge.host.handover import hand_over
-from bridge.host.hook_log import log_failure, log_text
 from bridge.host.offers import MAX_STOP_OFFERS
 from bridge.host.output import (
     MAX_CONTEXT,
@@ -45,6 +44,7 @@ from bridge.policy.rule_set import Whose, label_of, scope_of
 from bridge.policy.tool_classes import HANDBACK, class_of, is_own
 from bridge.rules.freshness import FOLDER
 from bridge.store import sessions
+from bridge.store.hook_log import log_failure, log_text
 from bridge.store.store import Store
 from bridge.store.variables import Holder, set_variables
 

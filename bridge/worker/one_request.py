@@ -30,11 +30,11 @@ def main(place: str, request_id: str, session_id: str) -> None:
     from bridge.bound.rule_request import give_up
     from bridge.config import Settings
     from bridge.errors import BridgeError
-    from bridge.host.hook_log import log_failure
     from bridge.protocol.failure_codes import code_of
     from bridge.protocol.ids import check_id
     from bridge.routes import check_own
     from bridge.store.config_file import in_files
+    from bridge.store.hook_log import log_failure
     from bridge.store.location import Place
     from bridge.store.store import Store
     from bridge.worker.executors import open_worker

@@ -25,7 +25,6 @@ from bridge.bound.closed_conversation import check_begun_in
 from bridge.bound.eligibility import eligible
 from bridge.config import Settings
 from bridge.errors import BridgeError, InvalidRequest, NotShared
-from bridge.host.definition_in_session import FORK, subagent_type
 from bridge.protocol.failure_codes import code_of
 from bridge.protocol.names import GENERAL, INHERIT
 from bridge.protocol.response import failed
@@ -35,11 +34,13 @@ from bridge.store.sessions import live_sessions
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from bridge.host.context import HookContext
     from bridge.protocol.request import Request
     from bridge.store import Verdict
     from bridge.store.location import Place
+    from bridge.store.store import Store
 
+# The client's agent that begins with the session's conversation.
+FORK = "fork"
 # Tools that the client offers to a fork, as to the main thread, and to no other agent.
 OF_THE_MAIN_THREAD = ("AskUserQuestion", "Workflow")
 _CLIENTS_ID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
@@ -84,6 +85,15 @@ def check(
         raise InvalidRequest(f"--context session: {why}")
 
 
+def subagent_type(request: Request) -> str:
+    """The client's agent that runs the request."""
+    if request.context_from is not None:
+        return FORK
+    if request.definition is None:
+        return request.agent_type
+    return request.definition.subagent_type or GENERAL
+
+
 def _is_fork(name: str) -> bool:
     """Whether the client may take an agent's name for that of its fork.
 
@@ -126,17 +136,18 @@ def _why_unfit(request: Request, *, is_applied: bool) -> str:
     return ""
 
 
-def verdict(hook: HookContext, request: Request) -> Verdict:
-    """What this session, for which it is, does about a waiting request for a fork."""
-    store = hook.store
+def verdict(
+    store: Store, settings: Settings, session: str, request: Request
+) -> Verdict:
+    """What a session, for which it is, does about a waiting request for a fork."""
     try:
-        check(request, hook.settings, store.place, is_applied=False)
+        check(request, settings, store.place, is_applied=False)
         if request.session is None:
             able = eligible(store, live_sessions(store), request)
-            check_one({session.session_id for session in able})
-        check_same(hook, request)
+            check_one({each.session_id for each in able})
+        check_same(session, request)
     except BridgeError as exc:
-        return failed(request, code_of(exc), exc.what, now_ms=hook.now_ms())
+        return failed(request, code_of(exc), exc.what, now_ms=store.now_ms())
     return "take"
 
 
@@ -189,13 +200,13 @@ def check_closed(request: Request, settings: Settings, place: Place) -> None:
     check_begun_in(place, settings, request.session or "")
 
 
-def check_same(hook: HookContext, request: Request) -> None:
-    """Check that the session still has the conversation that a request is about.
+def check_same(session: str, request: Request) -> None:
+    """Check that a session still has the conversation that a request is about.
 
     Raises:
         InvalidRequest: it was cleared.
     """
     claim = request.claim
     meant = request.session or (claim.session if claim else None)
-    if meant not in (None, hook.session.session_id):
+    if meant not in (None, session):
         raise InvalidRequest(f"session {meant}: {_CLEARED}")
