@@ -200,7 +200,7 @@ def _check_workflow(
     from bridge.agents.apply import workflow_for
 
     if (wanted := workflow_for(definition, asked)) is not None:
-        from bridge.host.conversations import compiled
+        from bridge.bound.conversations import compiled
 
         compiled(settings, project, wanted)
 

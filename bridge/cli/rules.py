@@ -21,7 +21,7 @@ from typing import Any
 from bridge.agents.known_agents import Agents
 from bridge.api.bridge import Bridge
 from bridge.bound.agent_limits import rule_sets_of
-from bridge.bound.rule_request import not_started
+from bridge.bound.delegation import not_started
 from bridge.cli.definition_text import problem_value
 from bridge.cli.exit_codes import Exit
 from bridge.cli.inputs import read_json, read_pairs

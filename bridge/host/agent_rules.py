@@ -13,17 +13,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from bridge.bound.agent_limits import agents_above, check_rule_set, limits_of
-from bridge.bound.rule_request import (
-    Delegator,
-    NotPossible,
-    Told,
-    add_told,
-    give_up,
-    not_started,
-)
+from bridge.bound.delegation import Delegator, Told, add_told, give_up
+from bridge.bound.headless import give, rule_notes
 from bridge.config import Settings
 from bridge.errors import BridgeError, StateUnavailable
-from bridge.host.headless import ask_headless, is_headless, rule_notes, take_time
 from bridge.host.offers import MAX_STOP_OFFERS
 from bridge.host.rule_effects import decide
 from bridge.policy.rule_decision import Decision, Spawn
@@ -47,9 +40,6 @@ if TYPE_CHECKING:
     from bridge.host.agent_steps import AgentSteps
 
     Json = dict[str, Any]
-
-
-_NO_SESSION = "no session is here to start it in; with `mode: headless` it needs none"
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,21 +163,16 @@ class AgentRules:
     def _give(self, spawn: Spawn, whose: Whose, changes: Json) -> Told:
         """Give work to an agent that needs no session."""
         with self.store.open() as store:
-            delegator = Delegator.of_request(
+            delegator = Delegator(
                 self.settings,
                 store,
                 self.request_id,
+                parent=self.request_id,
                 depth=whose.depth,
                 variables={**whose.variables, **changes},
+                is_over=self.is_over,
             )
-            try:
-                definition = delegator.find_definition(spawn)
-                if not is_headless(definition):
-                    raise NotPossible(_NO_SESSION)
-                take_time()
-                return ask_headless(delegator, spawn, definition, is_over=self.is_over)
-            except BridgeError as error:
-                return not_started(spawn, error)
+            return give(delegator, spawn)
 
     def _write_down(self, decision: Decision, event: str, call: object) -> None:
         if decision.changes:

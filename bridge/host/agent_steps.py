@@ -11,25 +11,22 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from bridge.agents.workflow_choice import workflow_settings
-from bridge.bound.rule_request import Delegator
+from bridge.bound.conversations import begin_for, conversation
+from bridge.bound.delegation import Delegator
 from bridge.bound.step_gate import Bound, shell
 from bridge.errors import BridgeError
-from bridge.host.conversations import begin_for
-from bridge.host.step_requests import StepRequests
 from bridge.policy import step_workflow
 from bridge.policy.step_change import introduction
-from bridge.rules.compiled import kept_variables
 from bridge.store import step_states
 from bridge.store.variables import Holder
 from bridge.workflows import progress
-from bridge.workflows.conversation import Conversation
 
 if TYPE_CHECKING:
     from bridge.config import Settings
     from bridge.protocol.request import Request
     from bridge.routes import RouteName
     from bridge.store.store import Store
+    from bridge.workflows.conversation import Conversation
 
     Json = dict[str, Any]
 
@@ -133,19 +130,13 @@ class AgentSteps(NamedTuple):
         fields = {"agent_id": self.request_id, **raw}
         bound = Bound(str(store.place.state), fields, self.run)
         whose = bound.whose()
-        delegator = Delegator.of_request(
+        delegator = Delegator(
             self.settings,
             store,
             self.request_id,
+            parent=self.request_id,
             depth=whose.depth,
             variables=whose.variables,
+            route=self.route,
         )
-        return Conversation(
-            Holder.agent(self.request_id),
-            "",
-            bound.whose,
-            kept=kept_variables(self.settings, store),
-            settings=workflow_settings(self.settings),
-            act=StepRequests(delegator, route=self.route).act,
-            shell=shell(),
-        )
+        return conversation(Holder.agent(self.request_id), delegator, bound)

@@ -205,7 +205,7 @@ def _workflow(hook: HookContext, request: Request) -> str | None:
     if not request.works_through:
         return None
     from bridge.agents.workflow_choice import workflow_of
-    from bridge.host.conversations import compiled
+    from bridge.bound.conversations import compiled
 
     wanted = workflow_of(request)
     if wanted is None:

@@ -42,9 +42,9 @@ def _late(hook: HookContext) -> str:
     """Answers of agents that processes of their own run, if this session awaits any."""
     if not untold(hook.store, hook.session.session_id):
         return ""
-    from bridge.host.headless import late_answers
+    from bridge.bound.headless import late_answers
 
-    return late_answers(hook)
+    return late_answers(hook.store, hook.session.session_id)
 
 
 def post_tool_use(hook: HookContext) -> HookOutput:

@@ -10,20 +10,21 @@ Whatever fails while a rule that blocks is asked, blocks: see `policy.rule_set`.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from bridge.agents.filled_text import filled_in
 from bridge.bound import rule_gate
+from bridge.bound.delegation import Told, add_told
 from bridge.bound.gate import is_off
-from bridge.bound.rule_request import add_told
+from bridge.bound.headless import give
 from bridge.config import Settings
 from bridge.errors import BridgeError, StateUnavailable
 from bridge.host import runs
 from bridge.host.context import HookContext
 from bridge.host.events import HookEvent
-from bridge.host.handover import hand_over
+from bridge.host.handover import SessionDelegator
 from bridge.host.offers import MAX_STOP_OFFERS
 from bridge.host.output import (
     MAX_CONTEXT,
@@ -38,7 +39,7 @@ from bridge.host.output import (
     with_line,
 )
 from bridge.host.told_later import tell_later
-from bridge.policy.rule_decision import Decision, decide_event
+from bridge.policy.rule_decision import Decision, Spawn, decide_event
 from bridge.policy.rule_mending import NOT_BLOCKED, is_mending
 from bridge.policy.rule_set import Whose, label_of, scope_of
 from bridge.policy.tool_classes import HANDBACK, class_of, is_own
@@ -83,7 +84,7 @@ def answer_with_rules(
             return _with_notes(hook, refused, decision)
     for spawn in decision.spawns:
         # First: the handler may offer it at once.
-        told = hand_over(hook, spawn, whose, decision.changes)
+        told = _given(hook, spawn, whose, decision.changes)
         decision.notes += filter(None, [told.text])
     output = handler(hook)
     _write_down(hook, decision, whose)
@@ -173,7 +174,7 @@ def _about_call(
     _write_down(hook, decision, whose)
     limit = MAX_REASON
     for spawn in decision.spawns:
-        told = hand_over(hook, spawn, whose, decision.changes)
+        told = _given(hook, spawn, whose, decision.changes)
         if add_told(decision, spawn, told):
             limit = MAX_CONTEXT
     if decision.block is None:
@@ -184,6 +185,18 @@ def _about_call(
 
         take_back(hook, run, decision.block)
     return _told(hook, decision, deny(decision.block, limit=limit))
+
+
+def _given(
+    hook: HookContext, spawn: Spawn, whose: Whose, changes: Mapping[str, Any]
+) -> Told:
+    """What comes of work for an agent; `changes` are variables that rules have set."""
+    run, variables = runs.find_run(hook.store, hook.event), whose.variables
+    agent_id = hook.event.agent_id
+    delegator = SessionDelegator(
+        hook, run, agent_id, depth=whose.depth, variables={**variables, **changes}
+    )
+    return give(delegator, spawn)
 
 
 def _refusal(hook: HookContext, reason: str) -> HookOutput | None:

@@ -14,7 +14,7 @@ from bridge.api.options import checked
 from bridge.api.project import Project
 from bridge.api.request_builder import draft
 from bridge.api.submission import Submitter
-from bridge.bound.rule_request import NotPossible
+from bridge.bound.delegation import NotPossible
 from bridge.config import Settings
 from bridge.errors import CannotContinue, CannotWaitHere
 from bridge.host.context import HookContext

@@ -17,7 +17,7 @@ from headlessworld import (
 from polling import wait_until
 from rulehooks import run
 
-from bridge.host import headless
+from bridge.bound import headless
 from bridge.host.hook_table import TIMEOUT_S, WAIT_S
 from bridge.protocol.ids import RequestId
 from bridge.store.tool_calls import untold
