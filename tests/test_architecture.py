@@ -241,17 +241,28 @@ def test_commands_load_no_definitions(command, tmp_path):
 
 def test_the_gate_loads_for_rules_only_what_reads_plain_conditions():
     """Ten rules that look at names and words cost little more than Python itself."""
+    event = {"session_id": "s"}
+    asked = f"fires('Stop', '', {event}, None) or whose_of('', {event}, None, {{}})"
+
+    assert _policy_loaded_by_a_look(f"assert {asked}") == {
+        "condition", "condition_globs", "rule_set", "tool_classes", "variable_record",
+    }  # fmt: skip
+
+
+def test_the_gate_loads_for_steps_no_rules():
+    """A step without conditions is one file, and what says which tools it allows."""
+    asked = "Binding('/none', {}, None).record() is None"
+
+    loaded = _policy_loaded_by_a_look(f"assert {asked}")
+    assert loaded == {"step_workflow", "tool_classes"}
+
+
+def _policy_loaded_by_a_look(asked: str) -> set[str]:
     path = f"sys.path.append({str(PACKAGE.parent)!r})"
-
-    loaded = loaded_by(f"{path}\nimport bridge.bound.rule_gate", "-I", "-S")
-
-    assert {name for name in loaded if name.startswith("bridge.policy.")} == {
-        "bridge.policy.condition",
-        "bridge.policy.condition_globs",
-        "bridge.policy.rule_set",
-        "bridge.policy.tool_classes",
-        "bridge.policy.variable_record",
-    }
+    code = f"{path}\nfrom bridge.bound.first_look import *\n{asked}"
+    loaded = loaded_by(code, "-I", "-S")
+    policy = "bridge.policy."
+    return {name.removeprefix(policy) for name in loaded if name.startswith(policy)}
 
 
 def test_a_flow_without_agents_of_its_own_loads_no_definitions():

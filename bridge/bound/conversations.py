@@ -11,8 +11,8 @@ from bridge.agents.workflow_choice import (
     workflow_settings,
     workflow_variables,
 )
+from bridge.bound.first_look import Binding, shell
 from bridge.bound.spawn_agent import act
-from bridge.bound.step_gate import Bound, shell
 from bridge.rules.compiled import kept_variables
 from bridge.workflows import progress
 from bridge.workflows.conversation import Conversation
@@ -30,14 +30,14 @@ if TYPE_CHECKING:
 
 
 def conversation(
-    holder: Holder, delegator: Delegator, bound: Bound, session: str = ""
+    holder: Holder, delegator: Delegator, binding: Binding, session: str = ""
 ) -> Conversation:
     """The conversation that an event happens in, whose agent is the delegator."""
     settings = delegator.settings
     return Conversation(
         holder,
         session,
-        bound.whose,
+        binding.whose,
         kept=kept_variables(settings, delegator.store),
         settings=workflow_settings(settings),
         act=partial(act, delegator),

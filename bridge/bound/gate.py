@@ -151,11 +151,11 @@ def _has_step(
         return False
     if event == "PreToolUse" and "hook_event_name" not in fields:
         raise _Unread
-    from bridge.bound import step_gate
+    from bridge.bound.first_look import begins, has_step
 
-    if is_new and step_gate.begins(state, run):
+    if is_new and begins(state, run):
         return True
-    return "steps" in tasks and step_gate.has_say(event, state, fields, run)
+    return "steps" in tasks and has_step(event, state, fields, run)
 
 
 def _has_rule(
@@ -171,7 +171,7 @@ def _has_rule(
             return True
     if "rules" not in tasks:
         return False
-    from bridge.bound.rule_gate import fires, may_block
+    from bridge.bound.first_look import fires, may_block
 
     if event == "PreToolUse" and "hook_event_name" not in fields:
         if may_block(event, state):
@@ -195,16 +195,16 @@ def last_word(event: str, state: str, data: bytes) -> bytes:
     try:
         fields = _parse(data)
         if event not in _ASKS or not _concerns_us(state, fields):
-            from bridge.bound.rule_gate import may_refuse
+            from bridge.bound.first_look import may_refuse
             from bridge.policy.rule_mending import UNRULED
 
             if event != "PreToolUse" or is_off(state, fields):
                 return b""
             if may_refuse(event, state, fields):
                 return denial(UNRULED)
-            from bridge.bound.step_gate import refusal
+            from bridge.bound.first_look import refused_by_step
 
-            refused = refusal(state, fields)
+            refused = refused_by_step(state, fields)
             return b"" if refused is None else denial(refused)
     except Exception:  # noqa: BLE001 - what cannot be read at all is not ours
         return b""

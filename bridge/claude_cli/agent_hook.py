@@ -99,7 +99,7 @@ def _is_concerned(agent: Json, fields: Json) -> bool:
     if not os.path.lexists(f"{agent['place'][1]}/{FOLDER}/{event}"):
         return False
     from bridge.bound.call_notes import load
-    from bridge.bound.rule_gate import fires
+    from bridge.bound.first_look import fires
 
     request = load(_record(agent)) or {}
     run = {**agent["run"], "variables": request.get("variables")}
@@ -119,13 +119,13 @@ def _has_step(agent: Json, fields: Json) -> bool:
     if event not in ("PreToolUse", "PostToolUse", "PostToolUseFailure"):
         return True
     from bridge.bound.call_notes import load
-    from bridge.bound.step_gate import has_say
+    from bridge.bound.first_look import has_step
 
     request = load(_record(agent)) or {}
     run = {**agent["run"], "variables": request.get("variables")}
     run["nested"] = bool(fields.get("agent_id"))
     seen = {**fields, "hook_event_name": event, "agent_id": request_id}
-    return has_say(event, state, seen, run)
+    return has_step(event, state, seen, run)
 
 
 class _Files:
@@ -165,8 +165,8 @@ def ruled(agent: Json, fields: Json) -> tuple[bytes, Callable[[], None] | None]:
     """What step and rules make of an event, and what to call once that is out."""
     from pathlib import Path
 
+    from bridge.bound.agent_rules import AgentRules
     from bridge.config import Settings
-    from bridge.host.agent_rules import AgentRules
     from bridge.host.output import MAX_CONTEXT, HookOutput, block, deny, with_context
     from bridge.protocol.ids import check_id
     from bridge.store.config_file import in_files

@@ -39,7 +39,7 @@ from bridge.store.clock import Moment
 
 if TYPE_CHECKING:
     from bridge.agents.definition import Definition
-    from bridge.host.agent_rules import AgentRules
+    from bridge.bound.agent_rules import AgentRules
 
 # It contains everything that the agent saw; an answer has at most 4 MB.
 MAX_OUTPUT_BYTES = 64 * 1024 * 1024

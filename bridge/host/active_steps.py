@@ -15,7 +15,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from bridge.bound import step_gate
+from bridge.bound.first_look import Binding, begins
 from bridge.errors import BridgeError
 from bridge.host import limits, runs
 from bridge.host.context import HookContext
@@ -33,8 +33,7 @@ from bridge.host.output import (
 from bridge.host.request_tokens import mentions
 from bridge.host.step_remains import end_broken, remove_stale_sign
 from bridge.host.told_later import tell_later
-from bridge.policy import step_workflow
-from bridge.policy.step_change import introduction
+from bridge.policy.step_change import UNREAD, introduction
 from bridge.policy.tool_classes import HANDBACK
 from bridge.protocol.ids import RequestId
 from bridge.store import step_states
@@ -51,8 +50,6 @@ if TYPE_CHECKING:
 _MOVES = frozenset({"PostToolUse", "PostToolUseFailure", "UserPromptSubmit"})
 # What works in the background, and will speak again: not a shell.
 _SPEAKS = frozenset({"subagent", "MCP task"})
-# A workflow that an agent of ours must follow.
-UNREAD = "hostbridge: this agent must follow a workflow that cannot be read: {why}"
 _CUT = "\n(cut: `hostbridge workflow status` shows the rest)"
 
 
@@ -69,9 +66,7 @@ class _Event:
         self.handler = handler
         self.run = runs.find_run(hook.store, hook.event)
         data = self.run.to_data() if self.run else None
-        self.bound = step_gate.Bound(
-            str(hook.store.place.state), _asked(hook.event.raw), data
-        )
+        self.bound = Binding(str(hook.store.place.state), _asked(hook.event.raw), data)
 
     def answer(self) -> HookOutput:
         name = self.hook.event.name
@@ -113,7 +108,7 @@ class _Event:
         """Begin the workflow of an agent of ours, if it has not begun it."""
         run = self.run
         state = str(self.hook.store.place.state)
-        if run is not None and step_gate.begins(state, run.to_data()):
+        if run is not None and begins(state, run.to_data()):
             with suppress(step_states.WorkflowActive):
                 begin_agents(self.hook, run)
 
@@ -127,16 +122,14 @@ class _Event:
         if self.bound.is_own and record.get("entering"):
             record = self.entered(record)
         is_plain_agent = event.is_agent_call and not _names_token(event.raw)
-        if is_plain_agent and (why := self.refusal(record)) is not None:
+        if is_plain_agent and (why := self.bound.refusal(record)) is not None:
             return self.refused(why, is_noted=False)
         output = self.handler(self.hook)
         if b'"permissionDecision"' in output.stdout:
             return output
-        if (why := self.refusal(record)) is not None:
+        if (why := self.bound.refusal(record)) is not None:
             return self.refused(why, is_noted=True)
-        said = step_workflow.warnings(
-            record, self.bound.fields, self.bound.whose, step_gate.shell
-        )
+        said = self.bound.warnings(record)
         if said:
             output = with_context(output, event.name, "\n".join(said))
         if self.bound.is_own and record.get("untold"):
@@ -150,11 +143,6 @@ class _Event:
             found = progress.advance(self.hook.store, conversation, self.bound.fields)
             return found.record if found else record
         return record
-
-    def refusal(self, record: StepRecord) -> str | None:
-        return step_workflow.refusal(
-            record, self.bound.fields, self.bound.whose, step_gate.shell
-        )
 
     def refused(self, why: str, *, is_noted: bool) -> HookOutput:
         """Refuse a call; `is_noted` if it counts as a turn already."""

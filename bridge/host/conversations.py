@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from bridge.bound.conversations import begin_for, conversation
-from bridge.bound.step_gate import Bound
+from bridge.bound.first_look import Binding
 from bridge.host.context import HookContext
 from bridge.host.events import HookEvent
 from bridge.host.handover import SessionDelegator
@@ -31,13 +31,13 @@ def conversation_of(hook: HookContext, run: AgentRun | None) -> Conversation:
     """The conversation of an event: of an agent of ours, or the session's own."""
     session_id = hook.session.session_id
     data = run.to_data() if run else None
-    bound = Bound(str(hook.store.place.state), hook.event.raw, data)
-    whose, agent_id = bound.whose(), run.agent_id if run else ""
+    binding = Binding(str(hook.store.place.state), hook.event.raw, data)
+    whose, agent_id = binding.whose(), run.agent_id if run else ""
     delegator = SessionDelegator(
         hook, run, agent_id, depth=whose.depth, variables=whose.variables
     )
     holder = Holder.agent(agent_id) if run else Holder.session(session_id)
-    return conversation(holder, delegator, bound, session_id)
+    return conversation(holder, delegator, binding, session_id)
 
 
 def conversation_in(

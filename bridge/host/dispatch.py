@@ -134,7 +134,7 @@ def may_concern_steps(hook: HookContext) -> bool:
     run = find_run(hook.store, hook.event)
     if run is None or run.workflow is None:
         return False
-    from bridge.bound.step_gate import begins
+    from bridge.bound.first_look import begins
 
     return begins(state, run.to_data())
 

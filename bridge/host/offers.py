@@ -29,8 +29,6 @@ from bridge.store.tool_calls import callers
 
 # An offer just made needs the model's next move, not a second offer.
 REPEAT_AFTER_MS = 10_000
-# Below the client's own limit of 8 for hooks that prevent a stop.
-MAX_STOP_OFFERS = 5
 # More at once would not fit into one instruction, whatever the slots.
 MAX_NAMED = 32
 

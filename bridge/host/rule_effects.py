@@ -4,28 +4,23 @@ A rule is asked before the event's own handler, so that what it blocks has no ot
 effect: no answer is taken, no offer made. Only before a tool call our own limits and
 tokens come first: what they refuse needs no rule.
 
-Whatever fails while a rule that blocks is asked, blocks: see `policy.rule_set`.
+What decides is `bridge.bound.event_rules`.
 """
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from bridge.agents.filled_text import filled_in
-from bridge.bound import rule_gate
 from bridge.bound.delegation import Told, add_told
-from bridge.bound.gate import is_off
+from bridge.bound.event_rules import decide, keep_variables
 from bridge.bound.headless import give
-from bridge.config import Settings
-from bridge.errors import BridgeError, StateUnavailable
+from bridge.errors import StateUnavailable
 from bridge.host import runs
 from bridge.host.context import HookContext
 from bridge.host.events import HookEvent
 from bridge.host.handover import SessionDelegator
-from bridge.host.offers import MAX_STOP_OFFERS
 from bridge.host.output import (
     MAX_CONTEXT,
     MAX_REASON,
@@ -39,21 +34,15 @@ from bridge.host.output import (
     with_line,
 )
 from bridge.host.told_later import tell_later
-from bridge.policy.rule_decision import Decision, Spawn, decide_event
-from bridge.policy.rule_mending import NOT_BLOCKED, is_mending
-from bridge.policy.rule_set import Whose, label_of, scope_of
-from bridge.policy.tool_classes import HANDBACK, class_of, is_own
-from bridge.rules.freshness import FOLDER
+from bridge.policy.rule_decision import Decision, Spawn
+from bridge.policy.rule_set import Whose
+from bridge.policy.tool_classes import HANDBACK, is_own
 from bridge.store import sessions
-from bridge.store.hook_log import log_failure, log_text
-from bridge.store.store import Store
-from bridge.store.variables import Holder, set_variables
+from bridge.store.variables import Holder
 
 if TYPE_CHECKING:
     Json = dict[str, Any]
     Handler = Callable[[HookContext], HookOutput]
-
-_WAY_OUT = f"`hostbridge rules check` compiles them, or says why not; {NOT_BLOCKED}"
 
 
 def answer_with_rules(
@@ -95,63 +84,6 @@ def _decide(hook: HookContext) -> tuple[Decision, Whose]:
     run = runs.find_run(hook.store, hook.event)
     data = run.to_data() if run else None
     return decide(hook.settings, hook.store, hook.event.raw, data)
-
-
-def decide(
-    settings: Settings, store: Store, raw: Json, run: Json | None
-) -> tuple[Decision, Whose]:
-    """What the rules in a state say about an event, and in whose name it happens.
-
-    `run` is the record of the agent of ours in which it happened. Compiled rules that
-    are damaged are made again.
-    """
-    state = str(store.place.state)
-    try:
-        return _decided(state, raw, run)
-    except Exception:  # noqa: BLE001 - a file of any content
-        log_failure("rules")
-    try:
-        from bridge.rules.compiled import compile_rules
-
-        compile_rules(settings, store)
-        return _decided(state, raw, run)
-    except Exception as error:  # noqa: BLE001 - a rule that blocks may be lost
-        log_failure("rules")
-        return _undecided(state, raw, error), Whose({})
-
-
-def _undecided(state: str, raw: Json, error: Exception) -> Decision:
-    """Refuse what a lost rule may block: a call of a class with a sign, a prompt.
-
-    Not the end of a turn: it would begin again for ever where nothing can be written.
-    """
-    decision = Decision()
-    event = str(raw.get("hook_event_name"))
-    sign = f"{state}/{FOLDER}/{event}"
-    if event == "PreToolUse":
-        sign += f".{class_of(str(raw.get('tool_name')))}"
-    if is_off(state, raw) or not os.path.lexists(sign):
-        return decision
-    why = f"the rules cannot be read, and not be compiled again: {error}"
-    if event not in ("PreToolUse", "UserPromptSubmit"):
-        decision.notes.append(why)
-    elif not is_mending(scope_of(raw, Whose({}))):
-        decision.block = f"hostbridge: {why}\n{_WAY_OUT}"
-    return decision
-
-
-def _decided(state: str, raw: Json, run: Json | None) -> tuple[Decision, Whose]:
-    compiled = rule_gate.load_rules(state, str(raw.get("hook_event_name")))
-    defaults = compiled["variables"] if compiled else {}
-    whose = rule_gate.whose_of(state, raw, run, defaults)
-    if compiled is None or is_off(state, raw):
-        return Decision(), whose
-    shell = rule_gate.shell()
-    decision = decide_event(compiled["rules"], raw, whose, filled_in, shell)
-    for fired in decision.fired:
-        if fired.how == "skipped":
-            log_text(f"rule {label_of(fired.rule)} was skipped: {fired.cause}")
-    return decision, whose
 
 
 def _concerns_handler(event: HookEvent) -> bool:
@@ -206,7 +138,7 @@ def _refusal(hook: HookContext, reason: str) -> HookOutput | None:
         return refuse_prompt(reason)
     if name == "SubagentStop":
         return block(reason)
-    if name != "Stop" or hook.session.stop_offers >= MAX_STOP_OFFERS:
+    if name != "Stop" or hook.session.stop_offers >= sessions.MAX_STOP_OFFERS:
         return None
     with suppress(StateUnavailable):
         count = hook.session.stop_offers + 1
@@ -235,25 +167,9 @@ def _with_notes(
 
 def _write_down(hook: HookContext, decision: Decision, whose: Whose) -> None:
     """Keep the variables that rules have set: the agent's own, or the session's."""
-    if not decision.changes:
-        return
     is_ours = bool(whose.above) and runs.find_run(hook.store, hook.event) is not None
-    holder = (
-        Holder.agent(hook.event.agent_id)
-        if is_ours
-        else Holder.session(hook.session.session_id)
+    agent_id, session_id = hook.event.agent_id, hook.session.session_id
+    holder = Holder.agent(agent_id) if is_ours else Holder.session(session_id)
+    keep_variables(
+        hook.store, holder, decision, hook.event.name, hook.event.tool_use_id
     )
-    call = hook.event.tool_use_id
-    # Before and after a call are two events, and each counts once.
-    seen = f"{hook.event.name} {call}" if call else ""
-    try:
-        set_variables(
-            hook.store,
-            holder,
-            decision.changes,
-            "rule",
-            counted=decision.counted,
-            call=seen,
-        )
-    except BridgeError as error:
-        decision.notes.append(f"variables were not written: {error}")

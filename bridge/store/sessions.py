@@ -43,6 +43,8 @@ from bridge.store.store import Store
 # of the file system's clock would not show.
 _SETTLED_MS = 2_000
 _MAX_NOTES = 3
+# Below the client's own limit of 8 for hooks that prevent a stop.
+MAX_STOP_OFFERS = 5
 # The sign comes before what it stands for.
 _STEPS = ".steps"
 _OF_STEPS = (".steps.json", ".steps-ended.json")

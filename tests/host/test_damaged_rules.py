@@ -9,10 +9,10 @@ from rulehooks import put_in_force
 from test_rule_gate import PUSH, START, call, write
 
 from bridge.agents import trust
+from bridge.bound import agent_rules
+from bridge.bound.agent_rules import AgentRules
 from bridge.bound.gate import last_word
 from bridge.errors import StateUnavailable
-from bridge.host import agent_rules
-from bridge.host.agent_rules import AgentRules
 from bridge.host.hook_table import HOOKS, form_of
 from bridge.rules import compiled, in_force
 from bridge.rules.compiled import compile_rules, declared_variables
