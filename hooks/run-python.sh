@@ -24,7 +24,7 @@ run_gate() {
 
 # Run the interpreter as a child, and end as it decided. An interpreter that cannot
 # start may end with 2, or any other code. So only two of its codes count: 0, and the
-# one by which a handler wakes the session (WAKES in bridge/host/output.py).
+# one by which a handler wakes the session (WAKES in bridge/protocol/hook_output.py).
 run() {
     exec 3<&0 </dev/null
     # When FileChanged ends with 2, the model reads its stderr.

@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 
 # The client moves what takes two minutes to the background.
 MAX_WAIT_S = 110
+# For those that may wait for an agent (bridge/bound/answer_wait.py, headless.py).
+WAIT_S = 150
 _POLL_S = 0.05
 MAX_CONTEXT = 9_000
 

@@ -167,7 +167,13 @@ def ruled(agent: Json, fields: Json) -> tuple[bytes, Callable[[], None] | None]:
 
     from bridge.bound.agent_rules import AgentRules
     from bridge.config import Settings
-    from bridge.host.output import MAX_CONTEXT, HookOutput, block, deny, with_context
+    from bridge.protocol.hook_output import (
+        MAX_CONTEXT,
+        HookOutput,
+        block,
+        deny,
+        with_context,
+    )
     from bridge.protocol.ids import check_id
     from bridge.store.config_file import in_files
     from bridge.store.location import Place

@@ -21,7 +21,12 @@ from bridge.host import limits, runs
 from bridge.host.context import HookContext
 from bridge.host.conversations import begin_agents, conversation_of
 from bridge.host.offers import agents_run
-from bridge.host.output import (
+from bridge.host.request_tokens import mentions
+from bridge.host.step_remains import end_broken, remove_stale_sign
+from bridge.host.told_later import tell_later
+from bridge.policy.step_change import UNREAD, introduction
+from bridge.policy.tool_classes import HANDBACK
+from bridge.protocol.hook_output import (
     MAX_CONTEXT,
     HookOutput,
     block,
@@ -30,11 +35,6 @@ from bridge.host.output import (
     with_context,
     with_more,
 )
-from bridge.host.request_tokens import mentions
-from bridge.host.step_remains import end_broken, remove_stale_sign
-from bridge.host.told_later import tell_later
-from bridge.policy.step_change import UNREAD, introduction
-from bridge.policy.tool_classes import HANDBACK
 from bridge.protocol.ids import RequestId
 from bridge.store import step_states
 from bridge.store.variables import Holder

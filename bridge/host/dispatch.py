@@ -11,9 +11,9 @@ from bridge.config import Settings
 from bridge.errors import BridgeError
 from bridge.host.context import HookContext
 from bridge.host.events import HookEvent
-from bridge.host.output import SILENT, HookOutput, specific
 from bridge.host.told_later import with_notes
 from bridge.protocol.claim import HostProcess
+from bridge.protocol.hook_output import SILENT, HookOutput, specific
 from bridge.protocol.ids import is_id
 from bridge.rules.freshness import FOLDER, is_fresh
 from bridge.store import sessions

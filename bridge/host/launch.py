@@ -22,10 +22,10 @@ from bridge.host.context import HookContext
 from bridge.host.continuing import agreed, checked
 from bridge.host.handover import note_wait
 from bridge.host.offers import judge_for, note_taken_up
-from bridge.host.output import HookOutput, allow, deny
 from bridge.protocol.claim import Continued
 from bridge.protocol.contract import prompt_digest, prompt_for
 from bridge.protocol.failure_codes import code_of
+from bridge.protocol.hook_output import HookOutput, allow, deny
 from bridge.protocol.ids import RequestId
 from bridge.protocol.names import CARRIER, CLIENT_MODELS
 from bridge.protocol.record import LATEST_MS

@@ -17,10 +17,10 @@ from bridge.errors import StateUnavailable
 from bridge.host import transcript
 from bridge.host.budget_news import session_now
 from bridge.host.context import HookContext
-from bridge.host.output import HookOutput, deny
 from bridge.host.run_ends import fail
 from bridge.policy.tool_lists import permits
 from bridge.protocol.failure_codes import FailureCode
+from bridge.protocol.hook_output import HookOutput, deny
 from bridge.protocol.ids import RequestId
 from bridge.protocol.request import Request
 from bridge.protocol.wording import MAX_NOTE, one_line

@@ -4,8 +4,8 @@ from bridge.errors import StateUnavailable
 from bridge.host.budget_news import with_news
 from bridge.host.context import HookContext
 from bridge.host.offers import offer
-from bridge.host.output import SILENT, HookOutput, wake, with_context
 from bridge.policy.tool_classes import MESSAGE, QUESTION
+from bridge.protocol.hook_output import SILENT, HookOutput, wake, with_context
 from bridge.store import sessions, wakeups
 from bridge.store.tool_calls import untold
 from bridge.store.wakeups import sweep

@@ -21,7 +21,11 @@ from bridge.host import runs
 from bridge.host.context import HookContext
 from bridge.host.events import HookEvent
 from bridge.host.handover import SessionDelegator
-from bridge.host.output import (
+from bridge.host.told_later import tell_later
+from bridge.policy.rule_decision import Decision, Spawn
+from bridge.policy.rule_set import Whose
+from bridge.policy.tool_classes import HANDBACK, is_own
+from bridge.protocol.hook_output import (
     MAX_CONTEXT,
     MAX_REASON,
     SILENT,
@@ -33,10 +37,6 @@ from bridge.host.output import (
     with_context,
     with_line,
 )
-from bridge.host.told_later import tell_later
-from bridge.policy.rule_decision import Decision, Spawn
-from bridge.policy.rule_set import Whose
-from bridge.policy.tool_classes import HANDBACK, is_own
 from bridge.store import sessions
 from bridge.store.variables import Holder
 

@@ -13,7 +13,7 @@ from contextlib import suppress
 from bridge.errors import BridgeError
 from bridge.host import runs
 from bridge.host.context import HookContext
-from bridge.host.output import HookOutput, with_more
+from bridge.protocol.hook_output import HookOutput, with_more
 from bridge.protocol.wording import MAX_NOTE, one_line
 from bridge.store.sessions import keep_notes
 

@@ -14,7 +14,7 @@ from bridge.host.offers import (
     offer,
     open_offers,
 )
-from bridge.host.output import SILENT, HookOutput, context
+from bridge.protocol.hook_output import SILENT, HookOutput, context
 from bridge.store import sessions
 from bridge.store.wakeups import sweep
 
