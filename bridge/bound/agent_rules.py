@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from bridge.bound.agent_limits import agents_above, check_rule_set, limits_of
 from bridge.bound.delegation import Delegator, add_told, give_up
 from bridge.bound.event_rules import decide, keep_variables
+from bridge.bound.first_look import Binding, nested
 from bridge.bound.headless import give, rule_notes
 from bridge.config import Settings
 from bridge.errors import BridgeError, StateUnavailable
@@ -26,7 +27,6 @@ from bridge.protocol.ids import RequestId
 from bridge.protocol.request import Request
 from bridge.protocol.status import ignore
 from bridge.routes import RouteName
-from bridge.rules.compiled import try_to_compile
 from bridge.rules.freshness import is_fresh
 from bridge.store import step_states, subagent_runs
 from bridge.store.location import working_in
@@ -37,7 +37,6 @@ from bridge.store.variables import Holder
 
 if TYPE_CHECKING:
     from bridge.agents.definition import Definition
-    from bridge.bound.first_look import Binding
     from bridge.workflows.conversation import Conversation
 
     Json = dict[str, Any]
@@ -158,6 +157,8 @@ class AgentRules:
 
     def _ask_rules(self, event: str, raw: Json, inside: str) -> Ruling:
         if not is_fresh(self.settings, self.store.place):
+            from bridge.rules.compiled import try_to_compile
+
             try_to_compile(self.settings, self.store)
         run = nested(self.run, inside)
         decision, whose = decide(self.settings, self.store, raw, run)
@@ -238,7 +239,6 @@ class AgentRules:
         return Ruling(context=words, told=told if words else None)
 
     def _binding(self, raw: Json) -> Binding:
-        from bridge.bound.first_look import Binding
 
         return Binding(str(self.store.place.state), raw, self.run)
 
@@ -293,10 +293,3 @@ class AgentRules:
                     give_up(store, request, "cancelled", "its agent has ended")
             subagent_runs.forget_agent(store, self.request_id)
             forget_handovers(store, self.request_id)
-
-
-def nested(run: Json, inside: str) -> Json:
-    """The record for an event in an agent that this one has started."""
-    if not inside:
-        return run
-    return {**run, "above": (inside, *run["above"]), "depth": run["depth"] + 1}

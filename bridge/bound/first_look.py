@@ -145,6 +145,13 @@ def whose_of(state: str, fields: Json, run: Json | None, defaults: Json) -> Whos
     )
 
 
+def nested(run: Json, inside: str) -> Json:
+    """The record for an event in an agent that this one has started."""
+    if not inside:
+        return run
+    return {**run, "above": (inside, *run["above"]), "depth": run["depth"] + 1}
+
+
 def _workflow(
     state: str, fields: Json, run: Json | None
 ) -> tuple[str | None, str | None]:

@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 _ANSWER = "StructuredOutput"
 # The conversation was compacted: only a step has something to say of it.
 _ANEW = "SessionStart"
+# Of which a step may have nothing to say.
+_CALLS = frozenset({"PreToolUse", "PostToolUse", "PostToolUseFailure"})
 # Below the client's own limit, which would let the call through; a wait takes more.
 _TIME_LIMIT_S = 25
 
@@ -86,46 +88,30 @@ def refusal(agent: Json, fields: Json) -> str | None:
 
 def _is_concerned(agent: Json, fields: Json) -> bool:
     """Whether a step or a rule has something to say, or rules must be read first."""
-    if _has_step(agent, fields):
-        return True
-    if fields.get("hook_event_name") == _ANEW:
-        return False
     from bridge.rules.freshness import FOLDER, is_fresh
 
+    state, request_id, event = agent["place"][1], agent["requestId"], _event(fields)
+    has_steps = os.path.lexists(f"{state}/agents/{request_id}.steps")
+    if has_steps and event not in _CALLS:
+        return True
+    if event == _ANEW:
+        return False
     if not is_fresh(_Files(agent), _Files(agent)):  # type: ignore[arg-type]
         return True
-    event = _event(fields)
     # The sign that any rule is about it.
-    if not os.path.lexists(f"{agent['place'][1]}/{FOLDER}/{event}"):
+    has_rules = os.path.lexists(f"{state}/{FOLDER}/{event}")
+    if not (has_steps or has_rules):
         return False
     from bridge.bound.call_notes import load
-    from bridge.bound.first_look import fires
+    from bridge.bound.first_look import fires, has_step, nested
 
     request = load(_record(agent)) or {}
     run = {**agent["run"], "variables": request.get("variables")}
-    inside = _inside(fields)
-    if inside:
-        run |= {"above": [inside, *run["above"]], "depth": run["depth"] + 1}
-    seen = {**fields, "hook_event_name": event, "agent_id": agent["requestId"]}
-    return fires(event, agent["place"][1], seen, run)
-
-
-def _has_step(agent: Json, fields: Json) -> bool:
-    """Whether the step of the agent's workflow has something to say."""
-    state, request_id = agent["place"][1], agent["requestId"]
-    if not os.path.lexists(f"{state}/agents/{request_id}.steps"):
-        return False
-    event = _event(fields)
-    if event not in ("PreToolUse", "PostToolUse", "PostToolUseFailure"):
-        return True
-    from bridge.bound.call_notes import load
-    from bridge.bound.first_look import has_step
-
-    request = load(_record(agent)) or {}
-    run = {**agent["run"], "variables": request.get("variables")}
-    run["nested"] = bool(fields.get("agent_id"))
     seen = {**fields, "hook_event_name": event, "agent_id": request_id}
-    return has_step(event, state, seen, run)
+    in_own = {**run, "nested": bool(fields.get("agent_id"))}
+    return (has_steps and has_step(event, state, seen, in_own)) or (
+        has_rules and fires(event, state, seen, nested(run, _inside(fields)))
+    )
 
 
 class _Files:
