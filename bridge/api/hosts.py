@@ -6,7 +6,6 @@ from collections.abc import Collection, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 
-from bridge.bound.eligibility import eligible, may_take
 from bridge.config import Settings, git_of_caller
 from bridge.errors import (
     BridgeError,
@@ -24,6 +23,7 @@ from bridge.store import sessions, switch, wakeups
 from bridge.store.clock import uptime
 from bridge.store.sessions import Session
 from bridge.store.store import Store
+from bridge.store.switch import eligible
 
 if TYPE_CHECKING:
     from bridge.bound.budgets import HeldBack
@@ -54,7 +54,7 @@ _DIAGNOSE = "see what is wrong with `hostbridge doctor`"
 def eligible_hosts(store: Store, request: Request) -> list[Session]:
     """Live sessions that may take the request."""
     live = sessions.live_sessions(
-        store, which=lambda session: may_take(session, request)
+        store, which=lambda session: session.may_take(request)
     )
     return eligible(store, live, request)
 
@@ -284,7 +284,7 @@ def why_no_host(
 ) -> NoHostReason:
     """Why none of the live sessions could take a request."""
     meant = [s for s in live if request.session in (None, *s.ids)]
-    willing = [session for session in meant if may_take(session, request)]
+    willing = [session for session in meant if session.may_take(request)]
     if willing:
         on = " or ".join(f"`hostbridge on --session {s.session_id}`" for s in willing)
         why = "the bridge is switched off in every session that could take it"

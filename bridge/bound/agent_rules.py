@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from bridge.bound.agent_limits import agents_above, check_rule_set, limits_of
-from bridge.bound.delegation import Delegator, add_told, give_up
+from bridge.bound.delegation import Delegator, give_up
 from bridge.bound.event_rules import decide, keep_variables
 from bridge.bound.first_look import Binding, nested
 from bridge.bound.headless import give, rule_notes
@@ -166,11 +166,10 @@ class AgentRules:
             return Ruling()
         call = raw.get("tool_use_id")
         keep_variables(self.store, self._holder, decision, event, call)
-        for spawn in decision.spawns:
+        if decision.spawns:
             variables = {**whose.variables, **decision.changes}
             with self.store.open() as store:
-                told = give(self._delegator(store, whose.depth, variables), spawn)
-            add_told(decision, spawn, told)
+                give(self._delegator(store, whose.depth, variables), decision)
         block = decision.block
         for note in decision.notes:
             self._note(note)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from bridge.config import Settings
 from bridge.errors import BridgeError
-from bridge.policy.rule_decision import Decision, Spawn
+from bridge.policy.rule_decision import Spawn
 from bridge.policy.rule_set import label_of, place_of
 from bridge.protocol.digest import sha256_of
 from bridge.protocol.failure_codes import FailureCode
@@ -40,16 +40,6 @@ class Told(NamedTuple):
     text: str
     is_refusal: bool = False
     notes: tuple[str, ...] = ()
-
-
-def add_told(decision: Decision, spawn: Spawn, told: Told) -> bool:
-    """Add to a decision what came of a rule's agent; whether that refuses the call."""
-    decision.notes += told.notes
-    if spawn.is_handover and told.is_refusal:
-        decision.block = told.text
-        return True
-    decision.notes += filter(None, [told.text])
-    return False
 
 
 class NotPossible(BridgeError):

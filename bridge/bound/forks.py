@@ -28,7 +28,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from unicodedata import normalize
 
-from bridge.bound.eligibility import eligible
 from bridge.config import Settings
 from bridge.errors import BridgeError, InvalidRequest, NotShared
 from bridge.protocol.failure_codes import code_of
@@ -39,6 +38,7 @@ from bridge.store.config_file import in_files
 from bridge.store.location import find_owner
 from bridge.store.plain_file import open_plain
 from bridge.store.sessions import live_sessions
+from bridge.store.switch import eligible
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -25,7 +25,7 @@ from bridge.bound.delegation import (
     not_started,
 )
 from bridge.errors import BridgeError
-from bridge.policy.rule_decision import Spawn
+from bridge.policy.rule_decision import Decision, Spawn
 from bridge.protocol.ids import RequestId
 from bridge.protocol.request import Request
 from bridge.routes import OWN
@@ -103,11 +103,24 @@ def begin_beside(delegator: Delegator, request: Request, key: str) -> None:
         _start(store.place, request_id)
 
 
-def give(delegator: Delegator, spawn: Spawn) -> Told:
-    """Give what a rule says to an agent, in the place of a call or beside it.
+def give(delegator: Delegator, decision: Decision) -> bool:
+    """Give work to agents as rules say, and add to the decision what comes of it.
 
-    One that needs no session works in a process of its own.
+    Returns whether a call is refused, since an agent does its work instead.
     """
+    is_instead = False
+    for spawn in decision.spawns:
+        told = _given(delegator, spawn)
+        decision.notes += told.notes
+        if spawn.is_handover and told.is_refusal:
+            decision.block, is_instead = told.text, True
+        else:
+            decision.notes += filter(None, [told.text])
+    return is_instead
+
+
+def _given(delegator: Delegator, spawn: Spawn) -> Told:
+    """What comes of it; an agent that needs no session has a process of its own."""
     try:
         definition = delegator.find_definition(spawn)
         if not is_headless(definition):

@@ -9,7 +9,6 @@ from collections.abc import Callable
 from contextlib import suppress
 
 from bridge.bound.budgets import HeldBack, find_spent, limits_of
-from bridge.bound.eligibility import eligible, may_take
 from bridge.errors import StateUnavailable
 from bridge.host.budget_news import session_now
 from bridge.host.context import HookContext
@@ -25,6 +24,7 @@ from bridge.store import Verdict, sessions, subagent_runs, switch, wakeups
 from bridge.store.clock import uptime
 from bridge.store.live_runs import some_live
 from bridge.store.sessions import Session
+from bridge.store.switch import eligible
 from bridge.store.tool_calls import callers
 
 # An offer just made needs the model's next move, not a second offer.
@@ -148,7 +148,7 @@ def judge_for(hook: HookContext) -> Callable[[Request], Verdict]:
 
 def _for_here(hook: HookContext, request: Request) -> Verdict:
     """Whether a request is for this session, whatever its limits."""
-    if request.held is not None or not may_take(hook.session, request):
+    if request.held is not None or not hook.session.may_take(request):
         return "pass"
     if request.context_from is not None:
         from bridge.bound import forks

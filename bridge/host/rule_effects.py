@@ -9,20 +9,17 @@ What decides is `bridge.bound.event_rules`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from bridge.bound.delegation import Told, add_told
 from bridge.bound.event_rules import decide, keep_variables
-from bridge.bound.headless import give
 from bridge.errors import StateUnavailable
 from bridge.host import runs
 from bridge.host.context import HookContext
 from bridge.host.events import HookEvent
-from bridge.host.handover import SessionDelegator
 from bridge.host.told_later import tell_later
-from bridge.policy.rule_decision import Decision, Spawn
+from bridge.policy.rule_decision import Decision
 from bridge.policy.rule_set import Whose
 from bridge.policy.tool_classes import HANDBACK, is_own
 from bridge.protocol.hook_output import (
@@ -71,10 +68,8 @@ def answer_with_rules(
         if refused is not None:
             _write_down(hook, decision, whose)
             return _with_notes(hook, refused, decision)
-    for spawn in decision.spawns:
-        # First: the handler may offer it at once.
-        told = _given(hook, spawn, whose, decision.changes)
-        decision.notes += filter(None, [told.text])
+    # First: the handler may offer it at once.
+    _give(hook, decision, whose)
     output = handler(hook)
     _write_down(hook, decision, whose)
     return _told(hook, decision, output)
@@ -104,11 +99,7 @@ def _about_call(
     """A tool call is about to run."""
     # First: what a rule counts, it counts, even if the hook is killed while it waits.
     _write_down(hook, decision, whose)
-    limit = MAX_REASON
-    for spawn in decision.spawns:
-        told = _given(hook, spawn, whose, decision.changes)
-        if add_told(decision, spawn, told):
-            limit = MAX_CONTEXT
+    limit = MAX_CONTEXT if _give(hook, decision, whose) else MAX_REASON
     if decision.block is None:
         return _told(hook, decision, output)
     run = runs.find_run(hook.store, hook.event)
@@ -119,16 +110,22 @@ def _about_call(
     return _told(hook, decision, deny(decision.block, limit=limit))
 
 
-def _given(
-    hook: HookContext, spawn: Spawn, whose: Whose, changes: Mapping[str, Any]
-) -> Told:
-    """What comes of work for an agent; `changes` are variables that rules have set."""
+def _give(hook: HookContext, decision: Decision, whose: Whose) -> bool:
+    """Give work to agents, as rules say; whether that refuses the event."""
+    if not decision.spawns:
+        return False
+    from bridge.bound.headless import give
+    from bridge.host.handover import SessionDelegator
+
     run, variables = runs.find_run(hook.store, hook.event), whose.variables
-    agent_id = hook.event.agent_id
     delegator = SessionDelegator(
-        hook, run, agent_id, depth=whose.depth, variables={**variables, **changes}
+        hook,
+        run,
+        hook.event.agent_id,
+        depth=whose.depth,
+        variables={**variables, **decision.changes},
     )
-    return give(delegator, spawn)
+    return give(delegator, decision)
 
 
 def _refusal(hook: HookContext, reason: str) -> HookOutput | None:

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from bridge.bound.eligibility import may_take
 from bridge.protocol.question import asks_words
 from bridge.protocol.request import Request, Uptime
 from bridge.store.sessions import Session
@@ -72,7 +71,7 @@ def why_waits(request: Request, around: Around) -> Waits:
     if request.route != "host":
         what = f"a process of route {request.route}"
         return Waits("process", what, f"hostbridge serve --route {request.route}")
-    able = [session for session in around.on if may_take(session, request)]
+    able = [session for session in around.on if session.may_take(request)]
     if not able:
         return _nobody(request, around.live)
     # Without a session nobody needs it.
@@ -85,7 +84,7 @@ def why_waits(request: Request, around: Around) -> Waits:
 
 
 def _nobody(request: Request, live: Sequence[Session]) -> Waits:
-    if any(may_take(session, request) for session in live):
+    if any(session.may_take(request) for session in live):
         what = "a session: they are off"
         return Waits("switched off", what, "hostbridge on --session ID")
     meant = [s for s in live if request.session in (None, *s.ids)]

@@ -28,6 +28,7 @@ from bridge.protocol.claim import HostProcess, SessionId
 from bridge.protocol.ids import is_id
 from bridge.protocol.plain_types import field
 from bridge.protocol.record import Count, Milliseconds, Record
+from bridge.protocol.request import Request
 from bridge.protocol.value import Value
 from bridge.protocol.wording import MAX_NOTE, one_line
 from bridge.store.book import Book
@@ -99,6 +100,16 @@ class Session(Record):
     def ids(self) -> frozenset[str]:
         """Every id this session has had."""
         return frozenset((self.session_id, *self.former_ids))
+
+    def may_take(self, request: Request) -> bool:
+        """Whether a request is for this session, and not declined by it.
+
+        One rule for callers and for offers: with two, a request could wait for a
+        session that never takes it.
+        """
+        is_meant = request.session is None or request.session in self.ids
+        is_declined = bool(self.ids & set(request.declined_by))
+        return request.route == "host" and is_meant and not is_declined
 
     @property
     def spending(self) -> Spending:
