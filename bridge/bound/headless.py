@@ -91,7 +91,6 @@ def begin_beside(delegator: Delegator, request: Request, key: str) -> None:
     with store.exclusive_if_free():
         found = store.find(request_id)
         if found is None:
-            _check_depth(delegator)
             _check_room(delegator)
             delegator.count(request)
             store.submit(request)
@@ -147,8 +146,9 @@ def _ask(delegator: Delegator, spawn: Spawn, definition: Definition | None) -> T
     with store.exclusive_if_free():
         request_id = _open_request(delegator, key, is_answer_wanted=spawn.is_handover)
         if request_id is None:
-            request = _request(delegator, spawn, definition)
             _check_room(delegator)
+            route = own_route(definition, delegator.settings)
+            request = delegator.request_of(spawn, definition, route=route)
             delegator.count(request)
             store.submit(request)
             request_id = request.request_id
@@ -181,25 +181,12 @@ def _open_request(
     return earlier if is_open else None
 
 
-def _request(
-    delegator: Delegator, spawn: Spawn, definition: Definition | None
-) -> Request:
-    _check_depth(delegator)
-    return delegator.request_of(
-        spawn, definition, route=own_route(definition, delegator.settings)
-    )
-
-
-def _check_depth(delegator: Delegator) -> None:
-    most = delegator.settings.max_depth
-    if delegator.depth > most:
-        raise NotPossible(
-            f"{delegator.depth} agents stand above it; {most} is the limit (max_depth)"
-        )
-
-
 def _check_room(delegator: Delegator) -> None:
-    """Check that one more may run beside those that rules have started here."""
+    """Check that one more may run: below its giver, and beside those started here."""
+    most, depth = delegator.settings.max_depth, delegator.depth
+    if depth > most:
+        above = f"{depth} agents stand above it; {most} is the limit (max_depth)"
+        raise NotPossible(above)
     store, slots = delegator.store, delegator.settings.slots
     given = map(RequestId, handed_over(store, delegator.holder))
     # One that nobody has claimed by then waits for the same call to be made again.
