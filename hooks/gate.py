@@ -1,4 +1,4 @@
-"""Start `bridge.host.gate` with nothing on the path but the standard library.
+"""Start `bridge.bound.gate` with nothing on the path but the standard library.
 
 If it fails, nothing has been read or decided yet, and the shell decides.
 """
@@ -30,7 +30,7 @@ def full(*event: object) -> None:
 folder, *arguments = sys.argv[1:]
 sys.path.append(folder + "/..")
 try:
-    from bridge.host.gate import main
+    from bridge.bound.gate import main
 
     main(full, *arguments)
 except Exception:

@@ -4,7 +4,7 @@
 #
 # KIND names the install that registered the hook, PYTHON its interpreter, TOOLS the
 # class of tools. Only builtins until there is work, and no file is read: their names
-# are enough (bridge/host/pins.py). The shell reads comments each time: keep them short.
+# are enough (bridge/store/pins.py). The shell reads comments each time: keep them short.
 #
 # Sets: event kind python tools session pin state off.
 

@@ -14,7 +14,7 @@ run_gate() {
     [ -z "$off" ] || run_full
     find_python
     for bridge in "$hooks/../bridge" "$hooks/../.."; do
-        if [ -f "$bridge/host/gate.py" ]; then
+        if [ -f "$bridge/bound/gate.py" ]; then
             run -EPS "$hooks/gate.py" "$bridge" "$event" "$state" "$kind" "$@"
         fi
     done
@@ -24,7 +24,7 @@ run_gate() {
 
 # Run the interpreter as a child, and end as it decided. An interpreter that cannot
 # start may end with 2, or any other code. So only two of its codes count: 0, and the
-# one by which a handler wakes the session (WAKES in bridge/host/output.py).
+# one by which a handler wakes the session (WAKES in bridge/protocol/hook_output.py).
 run() {
     exec 3<&0 </dev/null
     # When FileChanged ends with 2, the model reads its stderr.

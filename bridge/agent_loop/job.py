@@ -9,7 +9,7 @@ from bridge.agent_loop.chat_model import ChatModel
 from bridge.agent_loop.model_policy import ModelPolicy, policy_for
 from bridge.agent_loop.tool import Tool
 from bridge.agents.definition import Definition, Source
-from bridge.host.agent_rules import Ruling
+from bridge.policy.rule_decision import Ruling
 from bridge.policy.tool_names import SUBMIT, call_on_host
 from bridge.protocol.names import GENERAL
 from bridge.protocol.outcome import Progress

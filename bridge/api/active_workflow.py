@@ -20,8 +20,8 @@ from typing import TYPE_CHECKING, Any
 from bridge.agents.trust import refuse_unless_by_hand
 from bridge.agents.workflow_choice import workflow_settings
 from bridge.api.variables import Variables
+from bridge.bound.session_above import open_clients
 from bridge.errors import BridgeError, InvalidRequest
-from bridge.host.session_above import open_clients
 from bridge.policy.rule_set import Whose
 from bridge.policy.step_workflow import step_of
 from bridge.protocol.names import OF_TASK

@@ -35,8 +35,8 @@ def prune(store: Store, **options: Unpack[PruneOptions]) -> Pruned:
     from dataclasses import replace
 
     from bridge.errors import BridgeError
-    from bridge.host.pins import Pins
     from bridge.store import wakeups
+    from bridge.store.pins import Pins
     from bridge.store.prune import DAY_S
     from bridge.tasks.calls import forget
     from bridge.tasks.database import Database
@@ -115,8 +115,8 @@ def main(place: str) -> None:
     """Clean up one state."""
     from bridge.config import Settings
     from bridge.errors import BridgeError
-    from bridge.host.hook_log import log_failure
     from bridge.store.config_file import in_files
+    from bridge.store.hook_log import log_failure
     from bridge.store.location import Place
     from bridge.store.store import Store
 

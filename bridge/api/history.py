@@ -21,7 +21,7 @@ from bridge.store.subagent_runs import AgentRun
 from bridge.store.tool_calls import seen_calls
 
 if TYPE_CHECKING:
-    from bridge.host.budgets import HeldBack
+    from bridge.bound.budgets import HeldBack
     from bridge.protocol.claimed_commands import ToolCall
 
 # In the log of a run: a message that the run begins with.

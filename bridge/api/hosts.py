@@ -14,7 +14,6 @@ from bridge.errors import (
     StateRefused,
     StateUnavailable,
 )
-from bridge.host.eligibility import eligible, may_take
 from bridge.protocol.ids import check_id
 from bridge.protocol.request import Request
 from bridge.protocol.status import Stage
@@ -24,9 +23,10 @@ from bridge.store import sessions, switch, wakeups
 from bridge.store.clock import uptime
 from bridge.store.sessions import Session
 from bridge.store.store import Store
+from bridge.store.switch import eligible
 
 if TYPE_CHECKING:
-    from bridge.host.budgets import HeldBack
+    from bridge.bound.budgets import HeldBack
 
 _LATER = "leave it for a later session: `hostbridge submit --timeout 1d`"
 _BY_ROUTE: dict[OwnRoute, str] = {
@@ -54,7 +54,7 @@ _DIAGNOSE = "see what is wrong with `hostbridge doctor`"
 def eligible_hosts(store: Store, request: Request) -> list[Session]:
     """Live sessions that may take the request."""
     live = sessions.live_sessions(
-        store, which=lambda session: may_take(session, request)
+        store, which=lambda session: session.may_take(request)
     )
     return eligible(store, live, request)
 
@@ -65,7 +65,7 @@ def held_back_of(
     """What holds a request back in these sessions, which may take it."""
     if not able:
         return None
-    from bridge.host.budgets import held_back
+    from bridge.bound.budgets import held_back
 
     return held_back(request, able, store.claimed(), uptime(store.clock))
 
@@ -82,7 +82,7 @@ def near_budgets(store: Store, request: Request | None) -> tuple[str, ...]:
     claim = request.claim if request else None
     if claim is None or claim.route != "host":
         return ()
-    from bridge.host.budgets import about, uses_of
+    from bridge.bound.budgets import about, uses_of
 
     now = uptime(store.clock)
     live = sessions.live_sessions(store, which=lambda s: s.host == claim.host)
@@ -256,7 +256,7 @@ class Hosts:
 
     def _has_lost_hooks(self) -> bool:
         """Whether a session is open here that an uninstall took the hooks from."""
-        from bridge.host.pins import Pins
+        from bridge.store.pins import Pins
 
         place = self._store.place
         is_unserved = any(Pins(place.guard).unserved(place))
@@ -284,7 +284,7 @@ def why_no_host(
 ) -> NoHostReason:
     """Why none of the live sessions could take a request."""
     meant = [s for s in live if request.session in (None, *s.ids)]
-    willing = [session for session in meant if may_take(session, request)]
+    willing = [session for session in meant if session.may_take(request)]
     if willing:
         on = " or ".join(f"`hostbridge on --session {s.session_id}`" for s in willing)
         why = "the bridge is switched off in every session that could take it"

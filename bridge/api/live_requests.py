@@ -12,7 +12,7 @@ from bridge.store import live_runs, tool_calls
 from bridge.store.claim import is_abandoned
 
 if TYPE_CHECKING:
-    from bridge.host.budgets import HeldBack
+    from bridge.bound.budgets import HeldBack
     from bridge.protocol.claim import Claim
     from bridge.store.state import State
     from bridge.store.store import Store

@@ -36,7 +36,7 @@ from bridge.store.store import Store
 from bridge.store.switch import Off
 
 if TYPE_CHECKING:
-    from bridge.host.budgets import Use
+    from bridge.bound.budgets import Use
     from bridge.worktrees.leftovers import Leftover
 
 SHOWN_WAITING = 20
@@ -225,7 +225,7 @@ def _tasks(store: Store) -> TaskCounts | None:
 def _open_session(
     session: Session, claimed: list[Request], settings: Settings, off: Off, state: State
 ) -> OpenSession:
-    from bridge.host.budgets import limits_of, uses_of
+    from bridge.bound.budgets import limits_of, uses_of
 
     limits = session.limits or limits_of(settings)
     uses = uses_of(session.with_(limits=limits), uptime(state.clock))

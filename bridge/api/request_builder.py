@@ -86,8 +86,8 @@ def draft(
         fields = choices(definition) | fields
         workflow = fields.get("workflow")
         _check_workflow(settings, store.place.project, definition, workflow)
+    from bridge.bound.session_above import at_most, session_above
     from bridge.host.calling_agent import asking_process
-    from bridge.host.session_above import at_most, session_above
 
     if given := fields.get("variables"):
         from bridge.api.variables import check_given
@@ -200,7 +200,7 @@ def _check_workflow(
     from bridge.agents.apply import workflow_for
 
     if (wanted := workflow_for(definition, asked)) is not None:
-        from bridge.host.conversations import compiled
+        from bridge.bound.conversations import compiled
 
         compiled(settings, project, wanted)
 

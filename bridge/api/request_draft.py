@@ -16,16 +16,16 @@ from bridge.api.routing import (
     on_route,
     plan,
 )
+from bridge.bound import forks
 from bridge.config import Settings
 from bridge.errors import InvalidRequest
-from bridge.host import forks
 from bridge.protocol.request import Request
 from bridge.routes import OWN, OwnRoute, RouteName
 from bridge.store.store import Store
 
 if TYPE_CHECKING:
     from bridge.agents.definition import Definition, Mode
-    from bridge.host.session_above import Above
+    from bridge.bound.session_above import Above
 
 
 class Checked(NamedTuple):

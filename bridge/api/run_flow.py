@@ -16,6 +16,7 @@ from bridge.api.options import checked
 from bridge.api.request_builder import draft
 from bridge.api.routing import plan as plan_route
 from bridge.api.run_needs import check_needs
+from bridge.bound.session_above import open_clients
 from bridge.change.change import Change
 from bridge.engine import by_hand
 from bridge.engine.advance import advance
@@ -24,7 +25,6 @@ from bridge.engine.inputs import params_of
 from bridge.engine.view import view
 from bridge.errors import InvalidRequest
 from bridge.host.calling_agent import asking_process
-from bridge.host.session_above import open_clients
 from bridge.protocol.names import GENERAL
 from bridge.protocol.type_checks import check
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from bridge.api.hosts import Hosts
+from bridge.bound import forks
+from bridge.bound.session_above import only_by_hand
 from bridge.errors import InvalidRequest
-from bridge.host import forks
-from bridge.host.session_above import only_by_hand
 
 if TYPE_CHECKING:
     from bridge.config import Settings

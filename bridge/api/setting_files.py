@@ -13,10 +13,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from bridge.bound.session_above import only_by_hand
 from bridge.config import DEFAULTS, TABLE, Settings
 from bridge.errors import BadSetting, BridgeError
-from bridge.host.pins import Pins
-from bridge.host.session_above import only_by_hand
 from bridge.setting import ADDRESS, without_passwords
 from bridge.store import wakeups
 from bridge.store.config_file import (
@@ -31,6 +30,7 @@ from bridge.store.config_file import (
 )
 from bridge.store.location import Place, locate, open_state
 from bridge.store.lock import locked
+from bridge.store.pins import Pins
 from bridge.store.sessions import live_sessions
 from bridge.store.store import Store
 

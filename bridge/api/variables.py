@@ -14,10 +14,10 @@ from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING, Any
 
 from bridge.agents.trust import InsideSession, refuse_unless_by_hand
+from bridge.bound.session_above import clients_of
 from bridge.config import Settings
 from bridge.errors import BridgeError, InvalidRequest
 from bridge.host.calling_agent import find_caller, inherited_variables
-from bridge.host.session_above import clients_of
 from bridge.policy.variable_record import misnamed
 from bridge.rules.compiled import declared_variables, kept_variables
 from bridge.store.sessions import Session, live_sessions, open_session

@@ -33,14 +33,16 @@ if TYPE_CHECKING:
 _ANSWER = "StructuredOutput"
 # The conversation was compacted: only a step has something to say of it.
 _ANEW = "SessionStart"
+# Of which a step may have nothing to say.
+_CALLS = frozenset({"PreToolUse", "PostToolUse", "PostToolUseFailure"})
 # Below the client's own limit, which would let the call through; a wait takes more.
 _TIME_LIMIT_S = 25
 
 
 def main(argument: str) -> None:
     """Answer one event."""
-    from bridge.host.call_notes import as_call, note_start
-    from bridge.host.gate import denial, read_all
+    from bridge.bound.call_notes import as_call, note_start
+    from bridge.bound.gate import denial, read_all
 
     before, told = True, None
     try:
@@ -89,46 +91,30 @@ def refusal(agent: Json, fields: Json) -> str | None:
 
 def _is_concerned(agent: Json, fields: Json) -> bool:
     """Whether a step or a rule has something to say, or rules must be read first."""
-    if _has_step(agent, fields):
-        return True
-    if fields.get("hook_event_name") == _ANEW:
-        return False
     from bridge.rules.freshness import FOLDER, is_fresh
 
+    state, request_id, event = agent["place"][1], agent["requestId"], _event(fields)
+    has_steps = os.path.lexists(f"{state}/agents/{request_id}.steps")
+    if has_steps and event not in _CALLS:
+        return True
+    if event == _ANEW:
+        return False
     if not is_fresh(_Files(agent), _Files(agent)):  # type: ignore[arg-type]
         return True
-    event = _event(fields)
     # The sign that any rule is about it.
-    if not os.path.lexists(f"{agent['place'][1]}/{FOLDER}/{event}"):
+    has_rules = os.path.lexists(f"{state}/{FOLDER}/{event}")
+    if not (has_steps or has_rules):
         return False
-    from bridge.host.call_notes import load
-    from bridge.host.rule_gate import fires
+    from bridge.bound.call_notes import load
+    from bridge.bound.first_look import fires, has_step, nested
 
     request = load(_record(agent)) or {}
     run = {**agent["run"], "variables": request.get("variables")}
-    inside = _inside(fields)
-    if inside:
-        run |= {"above": [inside, *run["above"]], "depth": run["depth"] + 1}
-    seen = {**fields, "hook_event_name": event, "agent_id": agent["requestId"]}
-    return fires(event, agent["place"][1], seen, run)
-
-
-def _has_step(agent: Json, fields: Json) -> bool:
-    """Whether the step of the agent's workflow has something to say."""
-    state, request_id = agent["place"][1], agent["requestId"]
-    if not os.path.lexists(f"{state}/agents/{request_id}.steps"):
-        return False
-    event = _event(fields)
-    if event not in ("PreToolUse", "PostToolUse", "PostToolUseFailure"):
-        return True
-    from bridge.host.call_notes import load
-    from bridge.host.step_gate import has_say
-
-    request = load(_record(agent)) or {}
-    run = {**agent["run"], "variables": request.get("variables")}
-    run["nested"] = bool(fields.get("agent_id"))
     seen = {**fields, "hook_event_name": event, "agent_id": request_id}
-    return has_say(event, state, seen, run)
+    in_own = {**run, "nested": bool(fields.get("agent_id"))}
+    return (has_steps and has_step(event, state, seen, in_own)) or (
+        has_rules and fires(event, state, seen, nested(run, _inside(fields)))
+    )
 
 
 class _Files:
@@ -168,9 +154,15 @@ def ruled(agent: Json, fields: Json) -> tuple[bytes, Callable[[], None] | None]:
     """What step and rules make of an event, and what to call once that is out."""
     from pathlib import Path
 
+    from bridge.bound.agent_rules import AgentRules
     from bridge.config import Settings
-    from bridge.host.agent_rules import AgentRules
-    from bridge.host.output import MAX_CONTEXT, HookOutput, block, deny, with_context
+    from bridge.protocol.hook_output import (
+        MAX_CONTEXT,
+        HookOutput,
+        block,
+        deny,
+        with_context,
+    )
     from bridge.protocol.ids import check_id
     from bridge.store.config_file import in_files
     from bridge.store.location import Place
@@ -207,7 +199,7 @@ def decision(event: Json, project: str, rules: list[str]) -> bytes:
         return b""
     if not isinstance(tool, str) or not isinstance(tool_input, dict):
         return b""
-    from bridge.host.gate import denial
+    from bridge.bound.gate import denial
     from bridge.policy.client_grants import starts_elsewhere, writes_what_governs
     from bridge.policy.permissions import (
         Call,

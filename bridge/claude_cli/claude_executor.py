@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import orjson
 
 from bridge.agents.lint import why_bash_is_idle, words_of
+from bridge.bound.agent_limits import limits_of
 from bridge.claude_cli.command import (
     command_line,
     prompt_of,
@@ -23,7 +24,6 @@ from bridge.claude_cli.printed_result import read_output, session_in
 from bridge.freshness.looks import Look
 from bridge.freshness.memory_files import of_client
 from bridge.freshness.repository import with_repository
-from bridge.host.definition_in_session import limits_of
 from bridge.policy.tool_names import on_host
 from bridge.process import run
 from bridge.protocol.contract import full_prompt
@@ -40,7 +40,7 @@ from bridge.store.tool_calls import begin_notes, starts_of
 
 if TYPE_CHECKING:
     from bridge.agents.definition import Definition
-    from bridge.host.agent_rules import AgentRules
+    from bridge.bound.agent_rules import AgentRules
 
 # It contains everything that the agent saw; an answer has at most 4 MB.
 MAX_OUTPUT_BYTES = 64 * 1024 * 1024

@@ -13,8 +13,8 @@ from collections.abc import Iterator, Mapping
 from functools import partial
 from typing import Any
 
+from bridge.bound.call_notes import is_unclear
 from bridge.freshness.looks import Look, look_of
-from bridge.host.call_notes import is_unclear
 from bridge.policy.seen_commands import as_claimed
 from bridge.process.ending import how_it_ended
 from bridge.protocol.claimed_commands import ToolCall

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING
 
 from bridge.agents.agent_names import MAX_NAME, NAME, SUFFIXES
 from bridge.agents.registry import PROJECT_FOLDER, Registry
+from bridge.bound.session_above import only_by_hand
 from bridge.errors import InvalidRequest
-from bridge.host.session_above import only_by_hand
 from bridge.store.directory import Folder
 from bridge.store.location import Place, open_state
 

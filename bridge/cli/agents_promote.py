@@ -19,10 +19,10 @@ from bridge.agents.layers import LayerFolder
 from bridge.agents.load import load
 from bridge.agents.markdown_agent import USED
 from bridge.agents.registry import PROJECT_FOLDER, Registry
+from bridge.bound.session_above import only_by_hand
 from bridge.cli.agents_new import create_file, open_home
 from bridge.engine.temporary import flow_of, load_agent, runs_with_agents
 from bridge.errors import BadDefinition, InvalidRequest, NotTrusted
-from bridge.host.session_above import only_by_hand
 from bridge.protocol.names import CARRIER, GENERAL, TEMPORARY
 from bridge.store.directory import Folder
 

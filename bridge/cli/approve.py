@@ -23,6 +23,7 @@ from argparse import Namespace
 from functools import partial
 
 from bridge.api.bridge import Bridge
+from bridge.bound.session_above import only_by_hand
 from bridge.cli.exit_codes import Exit
 from bridge.cli.options import option, switch
 from bridge.cli.output import complain, counted, tell, visible
@@ -36,7 +37,6 @@ from bridge.engine.advance import advance
 from bridge.engine.run import Run
 from bridge.engine.view import RunView, view
 from bridge.errors import InvalidRequest
-from bridge.host.session_above import only_by_hand
 from bridge.protocol.ids import check_id
 from bridge.protocol.request import Request
 from bridge.protocol.wording import one_line

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from bridge.api.bridge import Bridge
 from bridge.api.flow_design import DESIGNER, TriedFlow, design
+from bridge.bound.session_above import only_by_hand
 from bridge.cli.answer_text import by_whom
 from bridge.cli.exit_codes import Exit, of_result
 from bridge.cli.flow_drawing import fitting
@@ -28,7 +29,6 @@ from bridge.errors import BridgeError, InvalidRequest, reason_of
 from bridge.flow.compiler import compile_flow
 from bridge.flow.library import SUFFIX
 from bridge.flow.parser import parse_flow
-from bridge.host.session_above import only_by_hand
 from bridge.protocol.wording import in_shell, one_line, unseen
 
 if TYPE_CHECKING:

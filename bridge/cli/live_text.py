@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from bridge.api.live_requests import LiveRequest
     from bridge.api.project_status import OpenSession, Overview
     from bridge.api.runs_now import LiveRun
-    from bridge.host.budgets import Use
+    from bridge.bound.budgets import Use
 
 _RUNNING = (
     Column("RUNNING"),

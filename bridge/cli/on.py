@@ -11,10 +11,10 @@ from argparse import Namespace
 from pathlib import Path
 
 from bridge.api.bridge import Bridge
+from bridge.bound.session_above import only_by_hand
 from bridge.cli.options import ONE_SESSION
 from bridge.cli.output import complain, tell
 from bridge.config import Settings
-from bridge.host.session_above import only_by_hand
 from bridge.store.sessions import live_sessions, open_session
 from bridge.store.switch import switch_on, switched_off
 

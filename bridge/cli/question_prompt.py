@@ -15,10 +15,10 @@ from math import inf
 from typing import TYPE_CHECKING, Any
 
 from bridge.agents.trust import InsideSession
+from bridge.bound.session_above import only_by_hand
 from bridge.cli.output import complain, indented, json_text, span, visible
 from bridge.cli.terminal import is_foreground, typed_on
 from bridge.errors import StateUnavailable
-from bridge.host.session_above import only_by_hand
 from bridge.protocol.ids import check_id
 from bridge.protocol.question import (
     choices_of,

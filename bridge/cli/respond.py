@@ -16,12 +16,12 @@ from argparse import Namespace
 from pathlib import Path
 
 from bridge.api.bridge import Bridge
+from bridge.bound.session_above import only_by_hand
 from bridge.cli.inputs import read_words
 from bridge.cli.options import AS_JSON, ID, option
 from bridge.cli.output import record, say_result
 from bridge.cli.which_request import which
 from bridge.errors import InvalidRequest
-from bridge.host.session_above import only_by_hand
 
 OPTIONS = (
     ID,

@@ -20,6 +20,8 @@ from typing import Any
 
 from bridge.agents.known_agents import Agents
 from bridge.api.bridge import Bridge
+from bridge.bound.agent_limits import rule_sets_of
+from bridge.bound.delegation import not_started
 from bridge.cli.definition_text import problem_value
 from bridge.cli.exit_codes import Exit
 from bridge.cli.inputs import read_json, read_pairs
@@ -35,8 +37,6 @@ from bridge.cli.rules_text import (
 from bridge.cli.screen import screen_of
 from bridge.errors import BridgeError, InvalidRequest
 from bridge.hints import did_you_mean
-from bridge.host.definition_in_session import rule_sets_of
-from bridge.host.rule_request import not_started
 from bridge.policy.rule_decision import Decision
 from bridge.policy.rule_set import EVENTS, Whose
 from bridge.policy.tool_classes import tools_of

@@ -14,6 +14,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from bridge.agents.trust import InsideSession
+from bridge.bound.session_above import only_by_hand
 from bridge.cli.output import complain, indented, visible
 from bridge.cli.run_text import run_lines
 from bridge.cli.screen import columns_of, printed, screen_of
@@ -23,7 +24,6 @@ from bridge.engine import by_hand
 from bridge.engine.advance import advance
 from bridge.engine.view import question
 from bridge.errors import InvalidRequest
-from bridge.host.session_above import only_by_hand
 from bridge.protocol.consent import HOW_TO_SAY
 
 if TYPE_CHECKING:

@@ -19,6 +19,7 @@ from functools import partial
 
 from bridge.api.bridge import Bridge
 from bridge.api.validation_result import kind_of
+from bridge.bound.session_above import only_by_hand
 from bridge.cli.exit_codes import Exit
 from bridge.cli.options import AS_JSON, option
 from bridge.cli.output import complain, say, say_json, tell
@@ -35,7 +36,6 @@ from bridge.engine import by_hand
 from bridge.engine.advance import advance
 from bridge.engine.view import all_runs, view
 from bridge.errors import InvalidRequest
-from bridge.host.session_above import only_by_hand
 from bridge.worktrees.leftovers import free
 
 _WHAT = ("list", "show", "pause", "resume", "cancel", "jump")

@@ -22,6 +22,7 @@ from bridge.agents.load import Loaded
 from bridge.agents.registry import Entry, Registry
 from bridge.api.bridge import Bridge
 from bridge.api.flow_files import Flows
+from bridge.bound.session_above import open_clients
 from bridge.cli.definition_text import BROKEN, parts_of
 from bridge.cli.exit_codes import Exit
 from bridge.cli.files_trust import files_of
@@ -32,7 +33,6 @@ from bridge.cli.screen import Styled
 from bridge.cli.terminal import confirm
 from bridge.cli.trust_difference import UNCUT, cut, difference_lines
 from bridge.errors import InvalidRequest
-from bridge.host.session_above import open_clients
 from bridge.pipelines.workflow_files import WorkflowFiles
 from bridge.rules.agents_named import agent_check
 from bridge.workflows.own_steps import entries_with_steps

@@ -7,9 +7,9 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from bridge.bound.budgets import about, cure_of, find_spent, uses_of
 from bridge.doctor.finding import Finding, ok, warning
 from bridge.doctor.subject import Subject
-from bridge.host.budgets import about, cure_of, find_spent, uses_of
 from bridge.host.wake_problems import JUST_STARTED, WakeProblem, find_wake_problem
 from bridge.protocol.request import Uptime
 from bridge.protocol.wording import in_shell

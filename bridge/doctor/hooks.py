@@ -28,8 +28,8 @@ from bridge.host.install import (
     target_of,
 )
 from bridge.host.install_records import InstallRecords
-from bridge.host.pins import Pins
 from bridge.shipped import hooks_folder
+from bridge.store.pins import Pins
 
 INSTALL = "hostbridge install"
 # The first counts in any settings, the others only in an administrator's.

@@ -3,9 +3,9 @@
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 
+from bridge.bound.budgets import find_spent
 from bridge.doctor.finding import Finding, ok, problem, warning
 from bridge.doctor.subject import Subject
-from bridge.host.budgets import find_spent
 from bridge.protocol.failure_codes import ANSWERED, MEANINGS, cure_of
 from bridge.protocol.response import Response
 from bridge.store.clock import uptime

@@ -6,11 +6,10 @@ from dataclasses import dataclass, field, replace
 from itertools import islice
 
 from bridge.api.hosts import OFF, OFF_HERE, NoHostReason, why_no_host
+from bridge.bound.budgets import held_back
 from bridge.config import Settings
 from bridge.doctor.finding import Finding, ok, problem, warning
 from bridge.doctor.subject import Subject
-from bridge.host.budgets import held_back
-from bridge.host.eligibility import may_take
 from bridge.host.wake_problems import (
     JUST_STARTED,
     NO_WATCH,
@@ -156,7 +155,7 @@ def _why_no_session(request: Request, queue: Queue) -> Finding:
     able = [
         session
         for session in queue.live
-        if may_take(session, request) and session.session_id not in queue.off
+        if session.may_take(request) and session.session_id not in queue.off
     ]
     if not able:
         is_off = queue.settings.off and not queue.live

@@ -27,6 +27,8 @@ from bridge.store.lock import lock_in
 from bridge.store.sessions import live_sessions
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from bridge.config import Settings
     from bridge.engine.run import Run
     from bridge.engine.run_tree import Act
@@ -109,3 +111,21 @@ def _forget(state: State, run_id: str) -> None:
             live_runs.unmark(state, run_id)
             # Its caller may be about to begin it again.
             live_runs.remove(state, run_id)
+
+
+def news_of(run: Run, reached: set[str], *, since_ms: int) -> Iterator[str]:
+    """What its user should know of a run since then, and of those that it has called.
+
+    `reached` are the checkpoints that any of them has come to.
+    """
+    name = f"flow {run['name'] or run['run']}"
+    if run["status"] == "running":
+        # A flow that it called may wait; the run itself is as it was then.
+        for run_id in sorted({each.partition("-")[0] for each in reached}):
+            yield f"{name} waits for you: hostbridge approve {run_id}"
+    elif run["at"] >= since_ms:
+        how = {"completed": "is done", "failed": "failed"}.get(
+            run["status"], f"is {run['status']}"
+        )
+        why = f" ({run['why']})" if run["why"] else ""
+        yield f"{name} {how}{why}: hostbridge runs show {run['run']}"

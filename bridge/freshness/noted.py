@@ -1,6 +1,6 @@
 """The looks of an agent of a session, from the gate's notes on its calls. Pure.
 
-Source: `bridge.host.call_notes`, which writes a line before each call.
+Source: `bridge.bound.call_notes`, which writes a line before each call.
 """
 
 from __future__ import annotations

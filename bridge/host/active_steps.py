@@ -15,12 +15,17 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from bridge.errors import BridgeError
-from bridge.host import limits, runs, step_gate
+from bridge.bound.first_look import Binding, begins
+from bridge.errors import BridgeError, StateUnavailable
+from bridge.host import limits, runs
 from bridge.host.context import HookContext
 from bridge.host.conversations import begin_agents, conversation_of
 from bridge.host.offers import agents_run
-from bridge.host.output import (
+from bridge.host.request_tokens import mentions
+from bridge.host.told_later import tell_later
+from bridge.policy.step_change import UNREAD, introduction
+from bridge.policy.tool_classes import HANDBACK
+from bridge.protocol.hook_output import (
     MAX_CONTEXT,
     HookOutput,
     block,
@@ -29,12 +34,6 @@ from bridge.host.output import (
     with_context,
     with_more,
 )
-from bridge.host.request_tokens import mentions
-from bridge.host.step_remains import end_broken, remove_stale_sign
-from bridge.host.told_later import tell_later
-from bridge.policy import step_workflow
-from bridge.policy.step_change import introduction
-from bridge.policy.tool_classes import HANDBACK
 from bridge.protocol.ids import RequestId
 from bridge.store import step_states
 from bridge.store.variables import Holder
@@ -43,6 +42,7 @@ from bridge.workflows.progress import WorkflowProgress
 
 if TYPE_CHECKING:
     from bridge.policy.step_record import StepRecord
+    from bridge.workflows.conversation import Conversation
 
     Json = dict[str, Any]
     Handler = Callable[[HookContext], HookOutput]
@@ -50,8 +50,6 @@ if TYPE_CHECKING:
 _MOVES = frozenset({"PostToolUse", "PostToolUseFailure", "UserPromptSubmit"})
 # What works in the background, and will speak again: not a shell.
 _SPEAKS = frozenset({"subagent", "MCP task"})
-# A workflow that an agent of ours must follow.
-UNREAD = "hostbridge: this agent must follow a workflow that cannot be read: {why}"
 _CUT = "\n(cut: `hostbridge workflow status` shows the rest)"
 
 
@@ -68,9 +66,7 @@ class _Event:
         self.handler = handler
         self.run = runs.find_run(hook.store, hook.event)
         data = self.run.to_data() if self.run else None
-        self.bound = step_gate.Bound(
-            str(hook.store.place.state), _asked(hook.event.raw), data
-        )
+        self.bound = Binding(str(hook.store.place.state), _asked(hook.event.raw), data)
 
     def answer(self) -> HookOutput:
         name = self.hook.event.name
@@ -83,7 +79,7 @@ class _Event:
             return self.unread(str(error))
         if record is None:
             if name in ("UserPromptSubmit", "Stop"):
-                remove_stale_sign(self.hook)
+                _remove_stale_sign(self.hook)
             return self.handler(self.hook)
         if name == "PreToolUse":
             return self.before_call(record)
@@ -108,11 +104,15 @@ class _Event:
             return Holder.agent(str(run["agentId"]))
         return Holder.session(self.hook.session.session_id)
 
+    def here(self) -> Conversation:
+        """Its conversation, as a workflow sees it."""
+        return conversation_of(self.hook, self.run)
+
     def begin(self) -> None:
         """Begin the workflow of an agent of ours, if it has not begun it."""
         run = self.run
         state = str(self.hook.store.place.state)
-        if run is not None and step_gate.begins(state, run.to_data()):
+        if run is not None and begins(state, run.to_data()):
             with suppress(step_states.WorkflowActive):
                 begin_agents(self.hook, run)
 
@@ -126,16 +126,14 @@ class _Event:
         if self.bound.is_own and record.get("entering"):
             record = self.entered(record)
         is_plain_agent = event.is_agent_call and not _names_token(event.raw)
-        if is_plain_agent and (why := self.refusal(record)) is not None:
+        if is_plain_agent and (why := self.bound.refusal(record)) is not None:
             return self.refused(why, is_noted=False)
         output = self.handler(self.hook)
         if b'"permissionDecision"' in output.stdout:
             return output
-        if (why := self.refusal(record)) is not None:
+        if (why := self.bound.refusal(record)) is not None:
             return self.refused(why, is_noted=True)
-        said = step_workflow.warnings(
-            record, self.bound.fields, self.bound.whose, step_gate.shell
-        )
+        said = self.bound.warnings(record)
         if said:
             output = with_context(output, event.name, "\n".join(said))
         if self.bound.is_own and record.get("untold"):
@@ -145,15 +143,9 @@ class _Event:
     def entered(self, record: StepRecord) -> StepRecord:
         """The record once the first step is entered, which was left to a hook."""
         with suppress(BridgeError, OSError):
-            conversation = conversation_of(self.hook, self.run)
-            found = progress.advance(self.hook.store, conversation, self.bound.fields)
+            found = progress.advance(self.hook.store, self.here(), self.bound.fields)
             return found.record if found else record
         return record
-
-    def refusal(self, record: StepRecord) -> str | None:
-        return step_workflow.refusal(
-            record, self.bound.fields, self.bound.whose, step_gate.shell
-        )
 
     def refused(self, why: str, *, is_noted: bool) -> HookOutput:
         """Refuse a call; `is_noted` if it counts as a turn already."""
@@ -170,7 +162,7 @@ class _Event:
         That of an agent of ours stays, and binds it: it would begin anew.
         """
         if self.bound.run is None and not self.hook.event.agent_id:
-            line = end_broken(self.hook, self.holder(), error)
+            line = _end_broken(self.hook, self.holder(), error)
             if line is not None:
                 return self.said_to_user(line)
         return self.unread(str(error))
@@ -202,8 +194,7 @@ class _Event:
         hook = self.hook
         output = self.handler(hook)
         try:
-            conversation = conversation_of(hook, self.run)
-            found = progress.advance(hook.store, conversation, self.bound.fields)
+            found = progress.advance(hook.store, self.here(), self.bound.fields)
         except (BridgeError, OSError) as error:
             return self.noted(output, [f"the workflow does not go on: {error}"])
         if found is None:
@@ -222,8 +213,7 @@ class _Event:
         return self.noted_as_told(output, found)
 
     def noted_as_told(self, output: HookOutput, found: WorkflowProgress) -> HookOutput:
-        holder = conversation_of(self.hook, self.run).holder
-        return output.once_printed(partial(_note_told, holder, found.rev))
+        return output.once_printed(partial(_note_told, self.holder(), found.rev))
 
     def noted(self, output: HookOutput, problems: Any) -> HookOutput:
         """Tell the user what a workflow could not do."""
@@ -265,23 +255,17 @@ class _Event:
         found = self.overdue() if record.get("waits") else None
         if found is not None and found.moved:
             return self.noted_as_told(refuse(_bounded(_words(found))), found)
-        said = self.premature()
-        return None if said is None else refuse(said)
+        # What cannot be counted would be said for ever.
+        with suppress(BridgeError, OSError):
+            said = progress.stop(self.hook.store, self.here(), self.bound.fields)
+            return None if said is None else refuse(said)
+        return None
 
     def overdue(self) -> WorkflowProgress | None:
         """Go on after the events whose deeds had to wait."""
         with suppress(BridgeError, OSError):
-            conversation = conversation_of(self.hook, self.run)
-            return progress.advance(self.hook.store, conversation)
+            return progress.advance(self.hook.store, self.here())
         return None
-
-    def premature(self) -> str | None:
-        try:
-            conversation = conversation_of(self.hook, self.run)
-            return progress.stop(self.hook.store, conversation, self.bound.fields)
-        except (BridgeError, OSError):
-            # What cannot be counted would be said for ever.
-            return None
 
     # Anew
 
@@ -343,3 +327,25 @@ def _bounded(text: str) -> str:
 def _note_told(holder: Holder, rev: int, hook: HookContext) -> None:
     with suppress(BridgeError, OSError):
         progress.told(hook.store, holder, rev)
+
+
+def _end_broken(
+    hook: HookContext, holder: Holder, broken: step_states.BrokenState
+) -> str | None:
+    """Put a broken record aside; what its user is told, None if it stays."""
+    try:
+        with step_states.changing(hook.store) as state:
+            step_states.put_aside(state, holder, broken.why)
+    except (BridgeError, OSError):
+        return None
+    _remove_stale_sign(hook)
+    return (
+        f"the session's workflow has ended, and is not in force: {broken.path} "
+        f"{broken.why}. It was put aside, see `hostbridge doctor`"
+    )
+
+
+def _remove_stale_sign(hook: HookContext) -> None:
+    """Remove the sign of a session in which no workflow is left, under any id."""
+    with suppress(StateUnavailable, OSError), step_states.changing(hook.store) as state:
+        step_states.remove_sign(state, hook.session.session_id, hook.session.ids)

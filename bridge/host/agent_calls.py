@@ -4,7 +4,7 @@ from bridge.host import limits, request_tokens, runs
 from bridge.host.context import HookContext
 from bridge.host.handover import may_launch
 from bridge.host.launch import launch
-from bridge.host.output import SILENT, HookOutput, deny, specific
+from bridge.protocol.hook_output import SILENT, HookOutput, deny, specific
 from bridge.protocol.ids import RequestId
 from bridge.protocol.names import GENERAL
 from bridge.protocol.status import FINAL

@@ -7,14 +7,14 @@ from collections.abc import Iterator
 from itertools import chain
 from typing import TYPE_CHECKING
 
+from bridge.bound.call_notes import name_of
 from bridge.errors import BridgeError
 from bridge.host import transcript
-from bridge.host.call_notes import name_of
 from bridge.host.context import HookContext
-from bridge.host.hook_log import log_failure
 from bridge.protocol.request import Request
 from bridge.protocol.response import Response
 from bridge.store import tool_calls
+from bridge.store.hook_log import log_failure
 from bridge.store.store import Store
 from bridge.store.subagent_runs import AgentRun
 

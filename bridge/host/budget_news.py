@@ -2,10 +2,10 @@
 
 from contextlib import suppress
 
+from bridge.bound.budgets import limits_of, news_of
 from bridge.errors import StateUnavailable
-from bridge.host.budgets import limits_of, news_of
 from bridge.host.context import HookContext
-from bridge.host.output import HookOutput, with_more
+from bridge.protocol.hook_output import HookOutput, with_more
 from bridge.protocol.wording import one_line
 from bridge.store import sessions
 from bridge.store.charges import note_spent

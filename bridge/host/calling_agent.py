@@ -14,10 +14,10 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from bridge.config import Settings
-from bridge.host.pins import Pins
 from bridge.protocol.ids import RequestId, is_id
 from bridge.routes import OWN, OwnRoute
 from bridge.store.host_process import Environments, arguments_of, environments_above
+from bridge.store.pins import Pins
 from bridge.store.sessions import all_sessions
 from bridge.store.store import Store
 

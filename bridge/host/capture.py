@@ -9,9 +9,9 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
+from bridge.bound.forks import is_shared
 from bridge.host import agent_usage, asking
 from bridge.host.context import HookContext
-from bridge.host.forks import is_shared
 from bridge.host.last_words import had_another_prompt, judged, said_now
 from bridge.host.offers import look_soon
 from bridge.host.run_ends import fail, keep_late, note_idle, publish, serves, together

@@ -28,11 +28,18 @@ from bridge.engine.run_files import folder_of, read, read_plan
 from bridge.engine.run_ids import node_of, request_id
 from bridge.engine.view import question
 from bridge.errors import BridgeError, InvalidRequest, UnclearAnswer
-from bridge.host.output import SILENT, HookOutput, context, deny, specific, with_line
 from bridge.host.registration import is_terminal
 from bridge.host.request_tokens import PREFIX, find_all
 from bridge.protocol import plain_json
 from bridge.protocol.claim import HostProcess
+from bridge.protocol.hook_output import (
+    SILENT,
+    HookOutput,
+    context,
+    deny,
+    specific,
+    with_line,
+)
 from bridge.protocol.plain_types import field
 from bridge.protocol.record import Count, Milliseconds, Record
 from bridge.protocol.wording import clean, one_line

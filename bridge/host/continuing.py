@@ -24,10 +24,10 @@ from contextlib import suppress
 from bridge.config import Settings
 from bridge.errors import StateUnavailable
 from bridge.host.context import HookContext
-from bridge.host.output import HookOutput, deny
 from bridge.host.request_tokens import agent_call, message_call
 from bridge.policy.tool_classes import MESSAGE
 from bridge.protocol.failure_codes import explain
+from bridge.protocol.hook_output import HookOutput, deny
 from bridge.protocol.ids import RequestId
 from bridge.protocol.request import Request
 from bridge.protocol.response import Response, failed

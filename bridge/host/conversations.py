@@ -6,36 +6,22 @@ whose name.
 
 from __future__ import annotations
 
-from dataclasses import replace
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from bridge.agents.workflow_choice import (
-    workflow_of,
-    workflow_settings,
-    workflow_variables,
-)
-from bridge.host import step_gate
+from bridge.bound.conversations import begin_for, conversation
+from bridge.bound.first_look import Binding
 from bridge.host.context import HookContext
 from bridge.host.events import HookEvent
-from bridge.host.handover import count_agent
-from bridge.host.rule_request import Delegator
-from bridge.host.step_requests import StepRequests
+from bridge.host.handover import SessionDelegator
 from bridge.protocol.ids import RequestId
-from bridge.rules.compiled import kept_variables
 from bridge.store.variables import Holder
-from bridge.workflows import progress
-from bridge.workflows.conversation import Conversation
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from bridge.config import Settings
-    from bridge.policy.step_record import CompiledWorkflow
-    from bridge.protocol.request import Request, WorkflowOf
     from bridge.store.sessions import Session
     from bridge.store.store import Store
     from bridge.store.subagent_runs import AgentRun
+    from bridge.workflows.conversation import Conversation
     from bridge.workflows.progress import WorkflowProgress
 
     Json = dict[str, Any]
@@ -43,36 +29,15 @@ if TYPE_CHECKING:
 
 def conversation_of(hook: HookContext, run: AgentRun | None) -> Conversation:
     """The conversation of an event: of an agent of ours, or the session's own."""
-    store, settings, session = hook.store, hook.settings, hook.session
+    session_id = hook.session.session_id
     data = run.to_data() if run else None
-    bound = step_gate.Bound(str(store.place.state), hook.event.raw, data)
-    whose = bound.whose()
-    delegator = Delegator(
-        settings,
-        store,
-        session.session_id,
-        agent_id=run.agent_id if run else "",
-        depth=whose.depth,
-        parent=run.request_id if run else None,
-        variables=whose.variables,
+    binding = Binding(str(hook.store.place.state), hook.event.raw, data)
+    whose, agent_id = binding.whose(), run.agent_id if run else ""
+    delegator = SessionDelegator(
+        hook, run, agent_id, depth=whose.depth, variables=whose.variables
     )
-    asks = StepRequests(
-        delegator,
-        hook=hook,
-        run=run,
-        agent_type=hook.event.text("agent_type") if run else None,
-        begin=partial(count_agent, hook),
-    )
-    holder = Holder.agent(run.agent_id) if run else Holder.session(session.session_id)
-    return Conversation(
-        holder,
-        session.session_id,
-        bound.whose,
-        kept=kept_variables(settings, store),
-        settings=workflow_settings(settings),
-        act=asks.act,
-        shell=step_gate.shell(),
-    )
+    holder = Holder.agent(agent_id) if run else Holder.session(session_id)
+    return conversation(holder, delegator, binding, session_id)
 
 
 def conversation_in(
@@ -103,35 +68,3 @@ def begin_agents(hook: HookContext, run: AgentRun) -> WorkflowProgress | None:
     conversation = conversation_of(hook, run)
     with hook.store.open() as store:
         return begin_for(store, hook.settings, conversation, request)
-
-
-def begin_for(
-    store: Store, settings: Settings, conversation: Conversation, request: Request
-) -> WorkflowProgress | None:
-    """Begin what the agent of a request works through; None for nothing.
-
-    Raises:
-        BridgeError: it cannot be begun.
-    """
-    wanted = workflow_of(request)
-    if wanted is None:
-        return None
-    code = compiled(settings, store.place.project, wanted)
-    given = workflow_variables(request, code["variables"])
-    conversation = replace(conversation, given=given)
-    return progress.begin(store, conversation, code, by="agent")
-
-
-def compiled(settings: Settings, project: Path, wanted: WorkflowOf) -> CompiledWorkflow:
-    """The compiled workflow of an agent, of its layer or one below that.
-
-    Raises:
-        BridgeError: there is none, it has an error, or it waits for trust.
-    """
-    from bridge.workflows.library import find_workflow
-    from bridge.workflows.own_steps import find_steps
-
-    if wanted.in_agent:
-        return find_steps(settings, project, wanted.name, wanted.layer).compiled()
-    found = find_workflow(settings, project, wanted.name, layer=wanted.layer)
-    return found.compiled()

@@ -6,23 +6,23 @@ from contextlib import suppress
 from functools import partial
 from pathlib import Path
 
+from bridge.bound.gate import last_word
 from bridge.config import Settings
 from bridge.errors import BridgeError
 from bridge.host.context import HookContext
 from bridge.host.events import HookEvent
-from bridge.host.gate import last_word
-from bridge.host.hook_log import log_answer, log_failure, log_settings
-from bridge.host.output import SILENT, HookOutput, specific
-from bridge.host.pins import Pins
 from bridge.host.told_later import with_notes
 from bridge.protocol.claim import HostProcess
+from bridge.protocol.hook_output import SILENT, HookOutput, specific
 from bridge.protocol.ids import is_id
 from bridge.rules.freshness import FOLDER, is_fresh
 from bridge.store import sessions
 from bridge.store.config_file import files_of, in_files
+from bridge.store.hook_log import append, log_settings
 from bridge.store.host_process import identify
 from bridge.store.live_runs import some_live
 from bridge.store.location import Place, check, locate
+from bridge.store.pins import Pins
 from bridge.store.sessions import Session
 from bridge.store.store import Store
 
@@ -66,7 +66,8 @@ def answer(data: bytes, event_name: str, kind: str = "", state: str = "") -> Hoo
         lease_s=settings.lease_s,
     )
     with store.open() as opened:
-        if kind and not pins.own(opened, event, kind, host):
+        session_id, starts = event.text("session_id"), event.is_startup
+        if kind and not pins.own(opened, session_id, kind, host, starts=starts):
             return SILENT
         session = _session_of(settings, opened, event, kind, host)
         if session is None:
@@ -82,7 +83,7 @@ def answer(data: bytes, event_name: str, kind: str = "", state: str = "") -> Hoo
         if settings.debug:
             # The answer is printed even if the log fails.
             with suppress(BridgeError, OSError):
-                log_answer(hook, output)
+                _log_answer(hook, output)
     if output.printed is not None or output.later is not None:
         # Both open the state anew, the second in a process of its own.
         output = output.bound_to(hook._replace(store=store))
@@ -97,7 +98,11 @@ def _answered(hook: HookContext) -> HookOutput:
 
     if hook.settings.off:
         return handler(hook)
-    is_changed = refresh_rules(hook.settings, hook.store)
+    is_changed = not is_fresh(hook.settings, hook.store.place)
+    if is_changed:
+        from bridge.rules.compiled import try_to_compile
+
+        try_to_compile(hook.settings, hook.store)
     answered, is_stepped = handler, may_concern_steps(hook)
     if is_stepped:
         from bridge.host.active_steps import answer_with_steps
@@ -129,7 +134,7 @@ def may_concern_steps(hook: HookContext) -> bool:
     run = find_run(hook.store, hook.event)
     if run is None or run.workflow is None:
         return False
-    from bridge.host.step_gate import begins
+    from bridge.bound.first_look import begins
 
     return begins(state, run.to_data())
 
@@ -146,20 +151,18 @@ def go_on_with_flows(hook: HookContext) -> None:
         go_on(hook)
 
 
-def refresh_rules(settings: Settings, store: Store) -> bool:
-    """Compile the rules if a rules file has changed; if that fails, as before.
-
-    Returns whether one has changed.
-    """
-    if is_fresh(settings, store.place):
-        return False
-    from bridge.rules.compiled import compile_rules
-
-    try:
-        compile_rules(settings, store)
-    except (BridgeError, OSError):
-        log_failure("rules")
-    return True
+def _log_answer(hook: HookContext, output: HookOutput) -> None:
+    """Log an event and what was answered."""
+    event = hook.event
+    fields = {
+        key: event.raw[key]
+        for key in ("session_id", "agent_id", "tool_name", "tool_use_id", "source")
+        if key in event.raw
+    }
+    said = (output.stdout.decode() or output.stderr)[:2000]
+    text = f"{event.name} {fields} -> exit {output.exit_code} {said}\n"
+    with hook.store.state() as state:
+        append(state.directory, "debug.log", text)
 
 
 def only_watch(data: bytes) -> HookOutput:
@@ -215,7 +218,7 @@ def _session_of(
         return session
     if session is not None and not starts:
         return session
-    from bridge.host.budgets import limits_of
+    from bridge.bound.budgets import limits_of
     from bridge.host.carrier import known_at_start
     from bridge.host.registration import register
 

@@ -11,13 +11,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from bridge.host.call_notes import as_call, name_of
-from bridge.policy.tool_classes import QUESTION
+from bridge.bound.call_notes import as_call, name_of
+from bridge.policy.tool_classes import DECIDED_ONCE, QUESTION
 from bridge.protocol import plain_json
 from bridge.protocol.ids import is_id
-
-# An agent is launched once and ends once: no later event can decide these.
-DECIDED_ONCE = frozenset({"PreToolUse", "SubagentStop"})
 
 
 class HookEvent(NamedTuple):

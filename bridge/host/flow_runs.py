@@ -9,16 +9,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from bridge.engine.advance import advance
+from bridge.engine.advance import advance, news_of
 from bridge.engine.run_ids import is_called
-from bridge.host.hook_log import log_failure
 from bridge.host.told_later import tell_later
+from bridge.store.hook_log import log_failure
 from bridge.store.live_runs import live_runs
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from bridge.engine.run import Run
     from bridge.host.context import HookContext
 
 
@@ -35,21 +32,3 @@ def go_on(hook: HookContext) -> None:
                 tell_later(hook, lines)
         except Exception:  # noqa: BLE001 - the answer to the event counts
             log_failure("flows")
-
-
-def news_of(run: Run, reached: set[str], *, since_ms: int) -> Iterator[str]:
-    """What its user should know of a run since then, and of those that it has called.
-
-    `reached` are the checkpoints that any of them has come to.
-    """
-    name = f"flow {run['name'] or run['run']}"
-    if run["status"] == "running":
-        # A flow that it called may wait; the run itself is as it was then.
-        for run_id in sorted({each.partition("-")[0] for each in reached}):
-            yield f"{name} waits for you: hostbridge approve {run_id}"
-    elif run["at"] >= since_ms:
-        how = {"completed": "is done", "failed": "failed"}.get(
-            run["status"], f"is {run['status']}"
-        )
-        why = f" ({run['why']})" if run["why"] else ""
-        yield f"{name} {how}{why}: hostbridge runs show {run['run']}"

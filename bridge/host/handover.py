@@ -10,21 +10,17 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from bridge.errors import BridgeError
-from bridge.host import runs
+from bridge.bound.budgets import find_spent
+from bridge.bound.delegation import Delegator, NotPossible, Told, give_up
 from bridge.host.budget_news import session_now
-from bridge.host.budgets import find_spent
 from bridge.host.context import HookContext
 from bridge.host.denied_agents import why_no_agents
-from bridge.host.headless import ask_headless, is_headless, take_time
 from bridge.host.offers import judge_for, mark_open
-from bridge.host.request_tokens import PREFIX
-from bridge.host.rule_request import Delegator, NotPossible, Told, give_up, not_started
+from bridge.host.request_tokens import PREFIX, instruction
 from bridge.policy.rule_decision import Spawn
-from bridge.policy.rule_set import Whose, place_of
+from bridge.policy.rule_set import place_of
 from bridge.policy.tool_lists import permits
 from bridge.protocol.ids import RequestId
 from bridge.protocol.request import Request
@@ -35,6 +31,7 @@ from bridge.store.tool_calls import BESIDE, callers, find_handover, note_handove
 
 if TYPE_CHECKING:
     from bridge.agents.definition import Definition
+    from bridge.tasks.task import Holder as TaskHolder
 
 # The client's own agents that have no tool Agent; nor has an agent below this depth.
 # Source: measured on Claude Code 2.1.330.
@@ -42,50 +39,125 @@ _WITHOUT_AGENT = frozenset({"Explore", "Plan"})
 _LAST_LEVEL = 1
 
 
-def hand_over(
-    hook: HookContext, spawn: Spawn, whose: Whose, changes: Mapping[str, Any]
-) -> Told:
-    """Give work to an agent, in the place of a call or beside it.
+class SessionDelegator(Delegator):
+    """Who gives work to an agent in a session: its main thread, or a subagent of it.
 
-    `whose` makes the call, or is what the event is about; `changes` are variables that
-    the same event has set.
+    `run` is the record of an agent of ours that an event happened in; `agent_id` is
+    empty for a workflow of the main thread's, in whatever agent the event was.
     """
-    run = runs.find_run(hook.store, hook.event)
-    delegator = Delegator(
-        hook.settings,
-        hook.store,
-        hook.session.session_id,
-        agent_id=hook.event.agent_id,
-        depth=whose.depth,
-        parent=run.request_id if run else None,
-        variables={**whose.variables, **changes},
-    )
-    try:
-        definition = delegator.find_definition(spawn)
-        if is_headless(definition):
-            take_time()
-            return ask_headless(
-                delegator, spawn, definition, begin=partial(count_agent, hook)
-            )
+
+    has_session = True
+
+    def __init__(
+        self,
+        hook: HookContext,
+        run: AgentRun | None,
+        agent_id: str,
+        *,
+        depth: int,
+        variables: Mapping[str, Any],
+    ) -> None:
+        super().__init__(
+            hook.settings,
+            hook.store,
+            hook.session.session_id,
+            parent=run.request_id if run else None,
+            depth=depth,
+            variables=variables,
+            agent_id=agent_id,
+        )
+        self.hook = hook
+        self.run = run
+
+    def count(self, request: Request) -> None:
+        """An agent that a process of its own runs is one of the session's, too."""
+        hook = self.hook
+        if limit := find_spent(session_now(hook), uptime(hook.store.clock)):
+            raise NotPossible(f"{limit.why}; more now: {limit.cure}")
+        left_ms = max(0, request.deadline_ms - hook.now_ms())
+        call = request.request_id
+        sessions.note_launch(hook.store, hook.session, call, left_ms=left_ms)
+
+    def check_can_offer(self) -> None:
+        """Check that the giver has the tool Agent."""
+        if not self._can_start():
+            raise NotPossible("this agent has no tool to start others")
+
+    def _can_start(self) -> bool:
+        kind = self.hook.event.text("agent_type") if self.agent_id else None
+        return can_start(kind, self.run, self.depth)
+
+    def offer(self, request: Request, key: str, /) -> None:
+        """Offer a request to the giver alone."""
+        offer_to_caller(self.hook, request.with_(session=self.holder), key)
+
+    def how_to_start(self, request_id: str) -> str:
+        """The call that the model is to make."""
+        return instruction([request_id])
+
+    def hand_over(self, spawn: Spawn, definition: Definition | None, /) -> Told:
+        """Offer the work in place of a call, or ask an agent beside it."""
         if not spawn.is_handover:
-            return _beside(delegator, spawn, definition)
+            return _beside(self, spawn, definition)
         # The hook of another entry may see the same call at the same time.
-        with hook.store.exclusive_if_free():
-            return _instead(hook, run, delegator, spawn, definition)
-    except BridgeError as error:
-        return not_started(spawn, error)
+        with self.store.exclusive_if_free():
+            return self._instead(spawn, definition)
 
+    def task_holder(self) -> TaskHolder:
+        """As whom the giver claims tasks."""
+        from bridge.tasks.claims import holder_in, holder_of_run
 
-def count_agent(hook: HookContext, request: Request) -> None:
-    """An agent that a process of its own runs is one of the session's, too.
+        known = holder_of_run(self.store, self.parent)
+        return known or holder_in(self.hook.session, self.agent_id, self.parent)
 
-    Raises:
-        NotPossible: the session's budgets are spent.
-    """
-    if limit := find_spent(session_now(hook), uptime(hook.store.clock)):
-        raise NotPossible(f"{limit.why}; more now: {limit.cure}")
-    left_ms = max(0, request.deadline_ms - hook.now_ms())
-    sessions.note_launch(hook.store, hook.session, request.request_id, left_ms=left_ms)
+    def _instead(self, spawn: Spawn, definition: Definition | None) -> Told:
+        """Offer a request in place of the call."""
+        if not self._can_start():
+            raise NotPossible(
+                "the agent that made the call has no tool to start others"
+            )
+        store, key = self.store, self.key_of(spawn)
+        earlier = find_handover(store, self.holder, key)
+        if earlier:
+            from bridge.host.unseen_ends import take_stopped
+
+            # It may be over by its time or by the user, and nobody has looked since.
+            store.sweep()
+            take_stopped(self.hook, earlier)
+        found = store.find(RequestId(earlier)) if earlier else None
+        if found is not None and found.response is not None:
+            note_handover(store, self.holder, key, None)
+            if not found.response.success and not spawn.rule.get("required"):
+                return Told(_failed_before(spawn, found))
+        elif found is not None and found.request is not None:
+            return self._again(spawn, found.request)
+        request = self.request_of(spawn, definition)
+        self.offer(request, key)
+        return _offer(spawn, request.request_id)
+
+    def _again(self, spawn: Spawn, request: Request) -> Told:
+        """The same call once more, while its request is open."""
+        hook, claim = self.hook, request.claim
+        if claim is not None and claim.launched_at is not None:
+            return Told(
+                f"hostbridge: {spawn.agent} already works on this, and its answer will "
+                "come. Do not run it yourself.",
+                is_refusal=True,
+            )
+        if claim is not None and len(claim.offers) >= hook.settings.max_offers:
+            why = "the model did not call the agent that it was asked to call"
+            if cause := why_no_agents(hook):
+                why = f"{why}: {cause}"
+            note_handover(hook.store, self.holder, self.key_of(spawn), None)
+            give_up(hook.store, request, "declined", why)
+            raise NotPossible(why)
+        hook.store.change_claim(
+            RequestId(request.request_id),
+            hook.session.host,
+            lambda held: held.with_(offers=(*held.offers, hook.now_ms())),
+            event="offered again",
+        )
+        return _offer(spawn, request.request_id)
 
 
 def _beside(delegator: Delegator, spawn: Spawn, definition: Definition | None) -> Told:
@@ -98,38 +170,6 @@ def _beside(delegator: Delegator, spawn: Spawn, definition: Definition | None) -
     delegator.store.submit(request, fan_out=delegator.settings.fan_out)
     note_handover(delegator.store, delegator.holder, key, request.request_id)
     return Told("")
-
-
-def _instead(
-    hook: HookContext,
-    run: AgentRun | None,
-    delegator: Delegator,
-    spawn: Spawn,
-    definition: Definition | None,
-) -> Told:
-    """Offer a request in place of the call."""
-    kind = hook.event.text("agent_type") if hook.event.agent_id else None
-    if not can_start(kind, run, delegator.depth):
-        raise NotPossible("the agent that made the call has no tool to start others")
-    key = delegator.key_of(spawn)
-    session_id = delegator.holder
-    earlier = find_handover(hook.store, session_id, key)
-    if earlier:
-        from bridge.host.unseen_ends import take_stopped
-
-        # It may be over by its time or by the user, and nobody has looked since.
-        hook.store.sweep()
-        take_stopped(hook, earlier)
-    found = hook.store.find(RequestId(earlier)) if earlier else None
-    if found is not None and found.response is not None:
-        note_handover(hook.store, session_id, key, None)
-        if not found.response.success and not spawn.rule.get("required"):
-            return Told(_failed_before(spawn, found))
-    elif found is not None and found.request is not None:
-        return _again(hook, delegator, spawn, found.request)
-    request = delegator.request_of(spawn, definition).with_(session=session_id)
-    offer_to_caller(hook, request, key)
-    return _offer(spawn, request.request_id)
 
 
 def offer_to_caller(hook: HookContext, request: Request, key: str) -> None:
@@ -181,33 +221,6 @@ def can_start(agent_type: str | None, run: AgentRun | None, depth: int) -> bool:
     if run is not None and not permits(run.tools, run.blocked_tools, "Agent"):
         return False
     return agent_type not in _WITHOUT_AGENT and depth <= _LAST_LEVEL
-
-
-def _again(
-    hook: HookContext, delegator: Delegator, spawn: Spawn, request: Request
-) -> Told:
-    """The same call once more, while its request is open."""
-    claim = request.claim
-    if claim is not None and claim.launched_at is not None:
-        return Told(
-            f"hostbridge: {spawn.agent} already works on this, and its answer will "
-            "come. Do not run it yourself.",
-            is_refusal=True,
-        )
-    if claim is not None and len(claim.offers) >= hook.settings.max_offers:
-        why = "the model did not call the agent that it was asked to call"
-        if cause := why_no_agents(hook):
-            why = f"{why}: {cause}"
-        note_handover(hook.store, delegator.holder, delegator.key_of(spawn), None)
-        give_up(hook.store, request, "declined", why)
-        raise NotPossible(why)
-    hook.store.change_claim(
-        RequestId(request.request_id),
-        hook.session.host,
-        lambda held: held.with_(offers=(*held.offers, hook.now_ms())),
-        event="offered again",
-    )
-    return _offer(spawn, request.request_id)
 
 
 def may_launch(hook: HookContext, request_id: str) -> bool:

@@ -2,7 +2,7 @@
 
 Whatever goes wrong here is logged, and the user's own calls are not touched; requests
 of our own agents are denied (`gate.last_word`). An alarm bounds the time,
-`bridge.host.output` the output.
+`bridge.protocol.hook_output` the output.
 """
 
 import os
@@ -10,11 +10,11 @@ import signal
 from collections.abc import Callable
 from contextlib import suppress
 
+from bridge.bound.gate import last_word, read_all
 from bridge.errors import StateRefused
 from bridge.host import dispatch
-from bridge.host.gate import last_word, read_all
-from bridge.host.hook_log import log_failure
-from bridge.host.output import SILENT, HookOutput, with_line
+from bridge.protocol.hook_output import SILENT, HookOutput, with_line
+from bridge.store.hook_log import log_failure
 
 TIME_LIMIT_S = 20
 # For what is done after the client has its answer.

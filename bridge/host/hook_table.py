@@ -16,7 +16,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from bridge.host.call_notes import SKILL_COMMAND, meaning_of
+from bridge.bound.answer_wait import WAIT_S
+from bridge.bound.call_notes import SKILL_COMMAND, meaning_of
 from bridge.policy.tool_classes import (
     CLASSES,
     HANDBACK,
@@ -44,8 +45,6 @@ POINTED = (
 )
 POINTER = "hooks.sh"
 TIMEOUT_S = 30
-# For those that may wait for an agent (bridge/host/answer_wait.py, headless.py).
-WAIT_S = 150
 # Without the two texts, the model is shown a "Stop hook blocking error".
 WAKE = {
     "asyncRewake": True,

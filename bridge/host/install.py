@@ -26,12 +26,12 @@ from bridge.host import excludes, replaced_file, settings_edit
 from bridge.host.excludes import Excluded
 from bridge.host.hook_table import form_of
 from bridge.host.install_records import InstallRecord, InstallRecords, sha256
-from bridge.host.pins import Pins
 from bridge.host.settings_edit import SettingsUnreadable
 from bridge.host.settings_faults import find_fault
 from bridge.protocol.claim import HostProcess
 from bridge.store import sessions
 from bridge.store.location import Place, locate
+from bridge.store.pins import Pins
 from bridge.store.plain_file import read_plain
 from bridge.store.store import Store
 

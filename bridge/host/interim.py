@@ -21,7 +21,7 @@ from typing import NamedTuple
 
 from bridge.host import runs, transcript
 from bridge.host.context import HookContext
-from bridge.host.output import HookOutput, deny
+from bridge.protocol.hook_output import HookOutput, deny
 from bridge.store import subagent_runs, tool_calls
 from bridge.store.subagent_runs import AgentRun
 

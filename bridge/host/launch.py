@@ -13,25 +13,20 @@ from bridge.agents.agent_names import LAYERS
 from bridge.agents.apply import filled_in, resolve
 from bridge.agents.known_agents import Agents
 from bridge.agents.registry import Registry
+from bridge.bound import forks
+from bridge.bound.agent_limits import agents_above, check_rule_set, limits_of
 from bridge.errors import BridgeError, StateUnavailable
-from bridge.host import agent_usage, forks, limits, request_tokens
+from bridge.host import agent_usage, limits, request_tokens
 from bridge.host.budget_news import with_news
 from bridge.host.context import HookContext
 from bridge.host.continuing import agreed, checked
-from bridge.host.definition_in_session import (
-    check_rule_set,
-    hosted,
-    limits_of,
-    subagent_type,
-)
 from bridge.host.handover import note_wait
 from bridge.host.offers import judge_for, note_taken_up
-from bridge.host.output import HookOutput, allow, deny
-from bridge.host.pins import Pins
 from bridge.protocol.claim import Continued
 from bridge.protocol.contract import prompt_digest, prompt_for
 from bridge.protocol.failure_codes import code_of
-from bridge.protocol.ids import RequestId, is_id
+from bridge.protocol.hook_output import HookOutput, allow, deny
+from bridge.protocol.ids import RequestId
 from bridge.protocol.names import CARRIER, CLIENT_MODELS
 from bridge.protocol.record import LATEST_MS
 from bridge.protocol.request import Request
@@ -41,15 +36,13 @@ from bridge.protocol.wording import one_line
 from bridge.store import idle_agents, sessions, subagent_runs
 from bridge.store.charges import note_no_launch
 from bridge.store.location import check_folder
-from bridge.store.store import Store
+from bridge.store.pins import Pins
 from bridge.store.subagent_runs import AgentRun
 
 if TYPE_CHECKING:
     from bridge.agents.definition import Definition
 
 _SOFT_SHARE = 0.15
-# More than any limit on depth.
-_MAX_ABOVE = 64
 
 
 def launch(hook: HookContext, request: Request, status: Status) -> HookOutput:
@@ -194,10 +187,10 @@ def _ready(hook: HookContext, request: Request) -> _Ready:
     if definition is not None:
         check_rule_set(definition, hook.settings, hook.store.place)
         carrier = None if is_fork else _carrier(hook, agents.registry)
-        request = hosted(request, definition, carrier)
+        request = _hosted(request, definition, carrier)
     forks.check(request, hook.settings, hook.store.place)
     if is_fork:
-        forks.check_same(hook, request)
+        forks.check_same(hook.session.session_id, request)
     return _Ready(request, definition, folder or "", workflow)
 
 
@@ -212,7 +205,7 @@ def _workflow(hook: HookContext, request: Request) -> str | None:
     if not request.works_through:
         return None
     from bridge.agents.workflow_choice import workflow_of
-    from bridge.host.conversations import compiled
+    from bridge.bound.conversations import compiled
 
     wanted = workflow_of(request)
     if wanted is None:
@@ -221,16 +214,23 @@ def _workflow(hook: HookContext, request: Request) -> str | None:
     return wanted.name
 
 
-def agents_above(store: Store, request: Request) -> tuple[str, ...]:
-    """The agent of a request, the one that made the request, and so on."""
-    names = [request.ruled_as]
-    while (parent := request.parent_request_id) is not None and len(names) < _MAX_ABOVE:
-        found = store.find(RequestId(parent)) if is_id(parent) else None
-        if found is None or found.request is None:
-            break
-        request = found.request
-        names.append(request.ruled_as)
-    return tuple(names)
+def _hosted(request: Request, definition: Definition, carrier: str | None) -> Request:
+    """The request as a session runs it: by which agent, and how that agent searches.
+
+    `carrier` is the session's name for our own agent, None if it does not know it.
+    """
+    if request.definition is None:
+        return request
+    from bridge.agents.search_tools import only_reads, search_note
+
+    resolved = request.definition
+    is_carried = carrier is not None and only_reads(definition)
+    note = search_note(definition, has_search=is_carried)
+    changed = {
+        "subagent_type": carrier if is_carried else resolved.subagent_type,
+        "prompt": f"{resolved.prompt}\n\n{note}" if note else resolved.prompt,
+    }
+    return request.with_(definition=resolved.with_(**changed))
 
 
 def _carrier(hook: HookContext, registry: Registry) -> str | None:
@@ -312,7 +312,7 @@ def _rewrite(hook: HookContext, request: Request) -> HookOutput:
     tool_input: dict[str, Any] = {
         "description": request_tokens.describe(request.request_id, who),
         "prompt": prompt_for(request),
-        "subagent_type": subagent_type(request),
+        "subagent_type": forks.subagent_type(request),
     }
     if request.model in CLIENT_MODELS:
         tool_input["model"] = request.model

@@ -10,20 +10,20 @@ otherwise the agent would go on.
 
 from contextlib import suppress
 
+from bridge.bound.budgets import find_spent
+from bridge.bound.call_notes import before_tool, forget_call, has_turns, note_denied
+from bridge.bound.forks import OF_THE_MAIN_THREAD
 from bridge.errors import StateUnavailable
 from bridge.host import transcript
 from bridge.host.budget_news import session_now
-from bridge.host.budgets import find_spent
-from bridge.host.call_notes import before_tool, forget_call, has_turns, note_denied
 from bridge.host.context import HookContext
-from bridge.host.forks import OF_THE_MAIN_THREAD
-from bridge.host.output import MAX_NOTE, HookOutput, deny
 from bridge.host.run_ends import fail
 from bridge.policy.tool_lists import permits
 from bridge.protocol.failure_codes import FailureCode
+from bridge.protocol.hook_output import HookOutput, deny
 from bridge.protocol.ids import RequestId
 from bridge.protocol.request import Request
-from bridge.protocol.wording import one_line
+from bridge.protocol.wording import MAX_NOTE, one_line
 from bridge.store import subagent_runs, switch
 from bridge.store.clock import uptime
 from bridge.store.subagent_runs import AgentRun

@@ -8,14 +8,14 @@ take the user's next key for a yes.
 
 from contextlib import suppress
 
+from bridge.bound.call_notes import name_of
+from bridge.bound.gate import is_ours
 from bridge.errors import StateUnavailable
 from bridge.host import runs
-from bridge.host.call_notes import name_of
 from bridge.host.context import HookContext
-from bridge.host.gate import is_ours
-from bridge.host.output import SILENT, HookOutput, deny, refuse_permission
 from bridge.host.request_tokens import described_ids
 from bridge.host.run_ends import fail
+from bridge.protocol.hook_output import SILENT, HookOutput, deny, refuse_permission
 from bridge.protocol.ids import is_id
 from bridge.store import subagent_runs
 from bridge.store.subagent_runs import AgentRun

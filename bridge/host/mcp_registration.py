@@ -25,9 +25,9 @@ from bridge.config import Settings
 from bridge.errors import BridgeError
 from bridge.host.hook_table import PLUGIN, Form, Hook, kind_of
 from bridge.host.install import SCOPES, enabled_plugins
-from bridge.host.pins import Pins
 from bridge.protocol.wording import in_shell
 from bridge.store.location import Place
+from bridge.store.pins import Pins
 from bridge.store.plain_file import read_plain
 
 if TYPE_CHECKING:

@@ -10,16 +10,16 @@ Source: measured on Claude Code 2.1.330.
 import re
 from typing import NamedTuple
 
+from bridge.bound.call_notes import name_of
 from bridge.host import agent_usage, asking, runs
-from bridge.host.call_notes import name_of
 from bridge.host.capture import take_last_words
 from bridge.host.client_errors import code_of
 from bridge.host.context import HookContext
 from bridge.host.missed_ends import end_without_words
 from bridge.host.offers import look_soon
-from bridge.host.output import SILENT, HookOutput, swallow
 from bridge.host.request_tokens import described_ids
 from bridge.host.run_ends import fail, line_about
+from bridge.protocol.hook_output import SILENT, HookOutput, swallow
 from bridge.store import subagent_runs
 from bridge.store.charges import note_tokens
 from bridge.store.subagent_runs import AgentRun

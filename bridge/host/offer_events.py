@@ -4,8 +4,8 @@ from bridge.errors import StateUnavailable
 from bridge.host.budget_news import with_news
 from bridge.host.context import HookContext
 from bridge.host.offers import offer
-from bridge.host.output import SILENT, HookOutput, wake, with_context
 from bridge.policy.tool_classes import MESSAGE, QUESTION
+from bridge.protocol.hook_output import SILENT, HookOutput, wake, with_context
 from bridge.store import sessions, wakeups
 from bridge.store.tool_calls import untold
 from bridge.store.wakeups import sweep
@@ -42,9 +42,9 @@ def _late(hook: HookContext) -> str:
     """Answers of agents that processes of their own run, if this session awaits any."""
     if not untold(hook.store, hook.session.session_id):
         return ""
-    from bridge.host.headless import late_answers
+    from bridge.bound.headless import late_answers
 
-    return late_answers(hook)
+    return late_answers(hook.store, hook.session.session_id)
 
 
 def post_tool_use(hook: HookContext) -> HookOutput:

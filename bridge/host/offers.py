@@ -8,13 +8,12 @@ records that this session declined.
 from collections.abc import Callable
 from contextlib import suppress
 
+from bridge.bound.budgets import HeldBack, find_spent, limits_of
 from bridge.errors import StateUnavailable
 from bridge.host.budget_news import session_now
-from bridge.host.budgets import HeldBack, find_spent, limits_of
 from bridge.host.context import HookContext
 from bridge.host.continuing import joined, verdict
 from bridge.host.denied_agents import why_no_agents
-from bridge.host.eligibility import eligible, may_take
 from bridge.host.request_tokens import instruction
 from bridge.protocol.claim import Claim
 from bridge.protocol.failure_codes import FailureCode, explain
@@ -25,12 +24,11 @@ from bridge.store import Verdict, sessions, subagent_runs, switch, wakeups
 from bridge.store.clock import uptime
 from bridge.store.live_runs import some_live
 from bridge.store.sessions import Session
+from bridge.store.switch import eligible
 from bridge.store.tool_calls import callers
 
 # An offer just made needs the model's next move, not a second offer.
 REPEAT_AFTER_MS = 10_000
-# Below the client's own limit of 8 for hooks that prevent a stop.
-MAX_STOP_OFFERS = 5
 # More at once would not fit into one instruction, whatever the slots.
 MAX_NAMED = 32
 
@@ -150,12 +148,14 @@ def judge_for(hook: HookContext) -> Callable[[Request], Verdict]:
 
 def _for_here(hook: HookContext, request: Request) -> Verdict:
     """Whether a request is for this session, whatever its limits."""
-    if request.held is not None or not may_take(hook.session, request):
+    if request.held is not None or not hook.session.may_take(request):
         return "pass"
     if request.context_from is not None:
-        from bridge.host import forks
+        from bridge.bound import forks
 
-        return forks.verdict(hook, request)
+        return forks.verdict(
+            hook.store, hook.settings, hook.session.session_id, request
+        )
     is_for_one = request.continues is not None or request.exchanges
     return verdict(hook, request) if is_for_one else "take"
 

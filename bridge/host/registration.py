@@ -6,10 +6,10 @@ Where a session belongs, and which install acts for it, is in `pins`.
 import re
 
 from bridge.host.events import HookEvent
-from bridge.host.pins import Pins
 from bridge.protocol.claim import HostProcess
 from bridge.store import idle_agents, sessions, switch
 from bridge.store.host_process import arguments_of
+from bridge.store.pins import Pins
 from bridge.store.sessions import Session, SessionLimits
 from bridge.store.store import Store
 

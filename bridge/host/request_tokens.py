@@ -15,7 +15,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
 
-from bridge.host.gate import DESCRIBED, TOKEN
+from bridge.bound.gate import DESCRIBED, TOKEN
 
 PREFIX = TOKEN.decode()
 # Characters that may be left beside a token: no words.

@@ -6,8 +6,8 @@ from contextlib import suppress
 
 from bridge.errors import BridgeError
 from bridge.host.context import HookContext
-from bridge.host.output import HookOutput, with_more
 from bridge.host.told_later import tell_later
+from bridge.protocol.hook_output import HookOutput, with_more
 from bridge.protocol.record import json_object
 from bridge.rules.freshness import FOLDER, PROBLEMS
 

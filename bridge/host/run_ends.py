@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from contextlib import suppress
 
+from bridge.bound.forks import is_shared
 from bridge.errors import StateUnavailable
 from bridge.host import agent_usage
 from bridge.host.answer_reads import keep_reads
 from bridge.host.context import HookContext
-from bridge.host.forks import is_shared
 from bridge.host.offers import end_try, look_soon
 from bridge.protocol.claim import Claim
 from bridge.protocol.failure_codes import FailureCode, explain

@@ -13,8 +13,8 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from bridge.bound.call_notes import name_of
 from bridge.errors import StateUnavailable
-from bridge.host.call_notes import name_of
 from bridge.host.events import HookEvent
 from bridge.protocol.ids import is_id
 from bridge.protocol.record import json_object

@@ -7,7 +7,14 @@ tool SubagentHandback instead, before the agent stops.
 from bridge.host import agent_usage, asking, interim
 from bridge.host.capture import RECEIPT, take_words
 from bridge.host.context import HookContext
-from bridge.host.output import MAX_CONTEXT, SILENT, HookOutput, allow, block, deny
+from bridge.protocol.hook_output import (
+    MAX_CONTEXT,
+    SILENT,
+    HookOutput,
+    allow,
+    block,
+    deny,
+)
 from bridge.store import subagent_runs
 from bridge.store.subagent_runs import AgentRun
 

@@ -5,7 +5,10 @@ from contextlib import suppress
 from bridge.errors import StateUnavailable
 from bridge.host import after_hook, registration, runs
 from bridge.host.context import HookContext
-from bridge.host.output import (
+from bridge.host.request_tokens import INTRODUCTION
+from bridge.host.rule_problems import about_rules
+from bridge.protocol.contract import again
+from bridge.protocol.hook_output import (
     MAX_CONTEXT,
     SILENT,
     HookOutput,
@@ -13,9 +16,6 @@ from bridge.host.output import (
     specific,
     with_line,
 )
-from bridge.host.request_tokens import INTRODUCTION
-from bridge.host.rule_problems import about_rules
-from bridge.protocol.contract import again
 from bridge.protocol.ids import RequestId
 from bridge.store import sessions, wakeups
 

@@ -10,7 +10,7 @@ Source: measured and read in Claude Code 2.1.332; another version may take more.
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from bridge.host.call_notes import SKILL_COMMAND
+from bridge.bound.call_notes import SKILL_COMMAND
 from bridge.host.settings_edit import kind_name
 
 # By the kind of their value. None of them may be null.

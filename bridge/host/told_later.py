@@ -13,15 +13,12 @@ from contextlib import suppress
 from bridge.errors import BridgeError
 from bridge.host import runs
 from bridge.host.context import HookContext
-from bridge.host.output import MAX_NOTE, HookOutput, with_more
-from bridge.protocol.wording import one_line
-from bridge.store.sessions import live_sessions
-from bridge.store.state import State
-from bridge.store.store import Store
+from bridge.protocol.hook_output import HookOutput, with_more
+from bridge.protocol.wording import MAX_NOTE, one_line
+from bridge.store.sessions import keep_notes
 
 # The main conversation's hooks that look: they run in every turn (hooks/turn).
 _EVENTS = ("UserPromptSubmit", "Stop")
-_MAX_LINES = 3
 
 
 def tell_later(hook: HookContext, notes: Iterable[str]) -> None:
@@ -35,23 +32,7 @@ def tell_later(hook: HookContext, notes: Iterable[str]) -> None:
         if run is not None:
             for line in lines:
                 state.note("rule", run.request_id, why=line)
-        _keep(state, _file(hook), lines)
-
-
-def tell_sessions(store: Store, notes: Iterable[str]) -> None:
-    """Keep lines for the users of all open sessions: for a process that is no hook."""
-    lines = [one_line(note, MAX_NOTE) for note in notes]
-    with suppress(BridgeError, OSError):
-        open_now = live_sessions(store)
-        with store.state() as state, state.hold():
-            for session in open_now:
-                _keep(state, f"{session.session_id}.notes", lines)
-
-
-def _keep(state: State, file: str, lines: list[str]) -> None:
-    known = (state["sessions"].read(file) or b"").decode().splitlines()
-    text = "\n".join([*dict.fromkeys([*known, *lines])][:_MAX_LINES])
-    state["sessions"].replace(file, text.encode(), durable=False)
+        keep_notes(state, hook.session.session_id, lines)
 
 
 def with_notes(hook: HookContext, output: HookOutput) -> HookOutput:

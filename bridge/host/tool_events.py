@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from bridge.host import interim, limits, lost_agents, output, runs, unseen_ends
+from bridge.host import interim, limits, lost_agents, runs, unseen_ends
 from bridge.host.agent_calls import before_agent, before_message
 from bridge.host.context import HookContext
 from bridge.host.events import HookEvent
@@ -14,6 +14,7 @@ from bridge.host.seen_ends import before_handback, subagent_stop
 from bridge.host.user_rules import rules_of
 from bridge.policy.tool_classes import MESSAGE, QUESTION, is_own
 from bridge.policy.tool_lists import is_unasked, reads_unasked
+from bridge.protocol import hook_output as output
 from bridge.protocol.wording import one_line
 from bridge.store.linked_worktree import find_linked, worktrees_of
 from bridge.store.live_runs import some_live

@@ -9,13 +9,12 @@ from bridge.host.context import HookContext
 from bridge.host.missed_ends import hear_finished
 from bridge.host.notices import is_notice, parse_notice, take_notice, take_stop_by_user
 from bridge.host.offers import (
-    MAX_STOP_OFFERS,
     REPEAT_AFTER_MS,
     agents_run,
     offer,
     open_offers,
 )
-from bridge.host.output import SILENT, HookOutput, context
+from bridge.protocol.hook_output import SILENT, HookOutput, context
 from bridge.store import sessions
 from bridge.store.wakeups import sweep
 
@@ -54,7 +53,7 @@ def stop(hook: HookContext) -> HookOutput:
     """The turn ends: settle what ended unseen, then offer, within our own limit."""
     unseen_ends.reconcile(hook)
     sweep(hook.store)
-    if agents_run(hook) or hook.session.stop_offers >= MAX_STOP_OFFERS:
+    if agents_run(hook) or hook.session.stop_offers >= sessions.MAX_STOP_OFFERS:
         return SILENT
     made = offer(hook, repeat_at_once=True)
     if made is None:

@@ -21,10 +21,10 @@ from bridge.host.client_errors import code_of, code_of_kind
 from bridge.host.context import HookContext
 from bridge.host.missed_ends import end_missed, end_without_words, hear_finished
 from bridge.host.offers import decline, open_offers, wake_others
-from bridge.host.output import SILENT, HookOutput, specific, tell_user
 from bridge.host.run_ends import fail, line_about
 from bridge.protocol.contract import prompt_digest, prompt_for
 from bridge.protocol.failure_codes import FailureCode, explain
+from bridge.protocol.hook_output import SILENT, HookOutput, specific, tell_user
 from bridge.protocol.ids import RequestId
 from bridge.store import subagent_runs
 from bridge.store.subagent_runs import AgentRun

@@ -8,13 +8,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from bridge.host.eligibility import may_take
 from bridge.protocol.question import asks_words
 from bridge.protocol.request import Request, Uptime
 from bridge.store.sessions import Session
 
 if TYPE_CHECKING:
-    from bridge.host.budgets import HeldBack
+    from bridge.bound.budgets import HeldBack
 
 Kind = Literal[
     "off", "reply", "pause", "process", "session", "switched off", "declined", "person",
@@ -72,11 +71,11 @@ def why_waits(request: Request, around: Around) -> Waits:
     if request.route != "host":
         what = f"a process of route {request.route}"
         return Waits("process", what, f"hostbridge serve --route {request.route}")
-    able = [session for session in around.on if may_take(session, request)]
+    able = [session for session in around.on if session.may_take(request)]
     if not able:
         return _nobody(request, around.live)
     # Without a session nobody needs it.
-    from bridge.host.budgets import held_back
+    from bridge.bound.budgets import held_back
 
     limit = held_back(request, able, around.claimed, around.now)
     if limit is None:
@@ -85,7 +84,7 @@ def why_waits(request: Request, around: Around) -> Waits:
 
 
 def _nobody(request: Request, live: Sequence[Session]) -> Waits:
-    if any(may_take(session, request) for session in live):
+    if any(session.may_take(request) for session in live):
         what = "a session: they are off"
         return Waits("switched off", what, "hostbridge on --session ID")
     meant = [s for s in live if request.session in (None, *s.ids)]

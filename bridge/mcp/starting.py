@@ -16,13 +16,13 @@ from bridge.api.project import Project
 from bridge.api.request_builder import draft
 from bridge.api.submission import Submitter
 from bridge.api.wait import cancel
+from bridge.bound.delegation import NotPossible
 from bridge.config import Settings
 from bridge.errors import CannotContinue, CannotWaitHere
 from bridge.host.context import HookContext
 from bridge.host.events import HookEvent
 from bridge.host.handover import offer_to_caller
 from bridge.host.request_tokens import instruction
-from bridge.host.rule_request import NotPossible
 from bridge.mcp.caller import Caller, check_variables
 from bridge.mcp.serving import Serving
 from bridge.protocol.ids import RequestId

@@ -8,8 +8,9 @@ from bridge.agents.apply import workflow_for
 from bridge.agents.known_agents import Agents
 from bridge.agents.workflow_choice import Choice, choose, name_of, workflow_variables
 from bridge.api.project import Project
+from bridge.bound.conversations import compiled
 from bridge.errors import InvalidRequest
-from bridge.host.conversations import compiled, conversation_in
+from bridge.host.conversations import conversation_in
 from bridge.mcp.caller import Caller, check_variables
 from bridge.mcp.results import StartedAgent
 from bridge.mcp.starting import Wanted

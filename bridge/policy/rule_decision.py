@@ -5,6 +5,8 @@ The rules are those of `bridge.policy.rule_set`, which says whether each fires.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from bridge.policy.condition import NO_SHELL, ConditionError
 from bridge.policy.rule_mending import how_to_mend
 from bridge.policy.rule_set import (
@@ -78,6 +80,18 @@ class Decision(VariableChanges):
     def is_empty(self) -> bool:
         """Whether no rule has anything to say."""
         return not (self.fired or self.notes)
+
+
+class Ruling(NamedTuple):
+    """What step and rules say about an event, and have done.
+
+    `block` is why it is refused, None if it is not; `context` is what the model is
+    told beside it, and `told` is to be called once it has been.
+    """
+
+    block: str | None = None
+    context: str = ""
+    told: Callable[[], None] | None = None
 
 
 def decide_event(

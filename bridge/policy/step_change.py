@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 
 
 MAX_MESSAGE = 20_000
+# Of a workflow that an agent of ours must follow.
+UNREAD = "hostbridge: this agent must follow a workflow that cannot be read: {why}"
 
 
 class Busy(Exception):

@@ -24,6 +24,8 @@ HANDBACK = "SubagentHandback"
 MESSAGE = "SendMessage"
 # By which the main thread of a terminal asks its person: it may be a checkpoint's.
 QUESTION = "AskUserQuestion"
+# An agent is launched once and ends once: no later event can decide these.
+DECIDED_ONCE = frozenset({"PreToolUse", "SubagentStop"})
 # The tools of our own MCP server, as `install --mcp` and as the plugin registers it.
 # They are of the open class, but their calls have an entry of their own.
 OWN_SERVER = "mcp__hostbridge__"

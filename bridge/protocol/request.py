@@ -151,7 +151,7 @@ class Request(Record):
     `wait_quota`: wait when the plan's usage limit is reached, instead of failing.
     `continues` is an answered request whose agent must answer this one. With
     `context_from` its agent is a fork of that session's conversation, and knows what it
-    knows (`bridge.host.forks`).
+    knows (`bridge.bound.forks`).
 
     An agent that `may_ask` may end with a question: `asks` is the question that waits
     for its reply, and until then the request is not claimed; `exchanges` are those that

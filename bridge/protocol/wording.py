@@ -3,6 +3,8 @@
 import re
 
 MAX_LINE = 160
+# What a user is told beside a turn.
+MAX_NOTE = 400
 _SPACE = re.compile(r"\s+")
 _TICKS = re.compile("`+")
 # These are invisible, too, though they count as letters, marks or symbols. They can

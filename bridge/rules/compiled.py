@@ -40,6 +40,7 @@ from bridge.rules.rule_file import RULE_EVENTS, RuleFile
 from bridge.rules.rule_places import FILE, folders_of
 from bridge.rules.signs import classes_of
 from bridge.store.directory import Folder
+from bridge.store.hook_log import log_failure
 from bridge.store.store import Store
 from bridge.store.variables import Kept, forget_models
 
@@ -103,6 +104,14 @@ def compile_rules(settings: Settings, store: Store) -> list[RuleFile]:
                 _write_or_remove(folder, SETS, sets)
     forget_models(store, _kept_by(files))
     return files
+
+
+def try_to_compile(settings: Settings, store: Store) -> None:
+    """Compile what has changed; if that fails, the rules stay as they were."""
+    try:
+        compile_rules(settings, store)
+    except (BridgeError, OSError):
+        log_failure("rules")
 
 
 def _problems(

@@ -1,14 +1,29 @@
-"""What a condition asks for and can never be, judging by its compiled form. Pure."""
+"""What a condition asks for and can never be, judging by its compiled form. Pure.
+
+    tool_name == "Edit" and tool_name == "Write"        depth > 3 and depth < 2
+    event.name == "PreToolUse"                          depth == "1"
+
+What asks about one name, and nothing else, is tried with each value that it can be: the
+literals that it has to equal, or numbers at its bounds, between and beyond them. What
+may be any other value is not judged.
+
+Fields of `tool_input` are known of the client's own tools alone; those that are not
+listed here, and those of MCP servers, may have any field.
+
+Source: Claude Code tools reference, "Tool input".
+"""
 
 import re
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from itertools import pairwise
+from math import inf
 from typing import Any
 
 from bridge.hints import did_you_mean
-from bridge.policy.rule_set import TOOL_EVENTS
+from bridge.policy.condition import ConditionError, decide
+from bridge.policy.rule_set import EVENTS, TOOL_EVENTS
 from bridge.policy.tool_classes import tools_of
 from bridge.policy.tool_names import KNOWN, is_known
-from bridge.rules.contradictions import contradiction, path_of
 from bridge.rules.signs import classes_of
 
 # Names that are null in all other events.
@@ -38,6 +53,27 @@ _DATA_OF = {
 _REGEX = re.compile(r"\A\^|\$\Z|\\[bdsw.]|\.\+|\(.*\|.*\)")
 _NO_NAME = re.compile(r"(?<=\s)-\S*|[*?|&;$<>]")
 
+_Path = tuple[str, ...]
+_FALSY: tuple[Any, ...] = (None, False, 0, "", [], {})
+_BOUNDS = frozenset({"<", "<=", ">", ">=", "!="})
+_TEXTS = frozenset({"tool_name", "command", "agent", "cwd", "workflow", "current_step"})
+_STARTS = ("startup", "resume", "clear", "compact")
+
+_SHELL = (
+    "command description timeout timeout_ms run_in_background persistent "
+    "dangerouslyDisableSandbox"
+)
+_FIELDS = {
+    **dict.fromkeys(tools_of("bash"), _SHELL),
+    "Edit": "file_path old_string new_string replace_all",
+    "MultiEdit": "file_path edits",
+    "NotebookEdit": "notebook_path new_source cell_id cell_type edit_mode",
+    "Read": "file_path offset limit pages",
+    "WebFetch": "url prompt",
+    "WebSearch": "query allowed_domains blocked_domains",
+    "Write": "file_path content",
+}
+
 
 def never_holding(
     code: Any,
@@ -49,7 +85,7 @@ def never_holding(
 
     `variables` are those that somebody declares or sets.
     """
-    if why := contradiction(code, event):
+    if why := _contradiction(code, event):
         yield why
         return
     yield from _in_vain(code, event, variables, check_agent)
@@ -99,10 +135,10 @@ def _unknown_field(base: Any, field: str, event: str) -> str | None:
         ("event",): ("name", "source", "data"),
         ("session",): ("id", "permission_mode"),
         ("event", "data"): (*_DATA, *_DATA_OF.get(event, "").split()),
-    }.get(path_of(base) or ())
+    }.get(_path_of(base) or ())
     if known is None or field in known:
         return None
-    name = ".".join(path_of(base) or ())
+    name = ".".join(_path_of(base) or ())
     return f"{name} has no {field!r} in {event}{did_you_mean(field, known)}"
 
 
@@ -137,3 +173,153 @@ def _no_glob(glob: str) -> str | None:
     if set(glob).isdisjoint("*?"):
         return f"matches(…, {glob!r}) is this whole text only; a part is '*{glob}*'"
     return None
+
+
+def _contradiction(code: Any, event: str) -> str | None:
+    """Why a comparison, or what `and` joins, is never true; None if it may be."""
+    if not isinstance(code, list) or code[0] not in ("and", "compare"):
+        return None
+    asked: dict[_Path, list[Any]] = {}
+    for part in _joined(code):
+        paths = {*_paths(part)}
+        if len(paths) == 1:
+            asked.setdefault(paths.pop(), []).append(part)
+    for path, parts in asked.items():
+        values = _values(parts)
+        if values is None:
+            continue
+        name = ".".join(path)
+        fitting = [each for each in values if _is_all_of(parts, path, each)]
+        if not fitting:
+            return f"this is never true: no {name} is all that is asked of it"
+        if not any(_can_be(path, each, event) for each in fitting):
+            return f"this is never true: {name} is {_domain(path, event)} there"
+    return None
+
+
+def _path_of(code: Any) -> _Path | None:
+    """The names that lead to a value: `event.data` is two."""
+    match code:
+        case ["name", _, str(name)]:
+            return (name,)
+        case ["get", _, base, str(key)] | ["get_or", _, base, str(key), *_]:
+            above = _path_of(base)
+            return None if above is None else (*above, key)
+    return None
+
+
+def _joined(code: Any) -> Iterator[Any]:
+    match code:
+        case ["and", _, *parts]:
+            for part in parts:
+                yield from _joined(part)
+        case list():
+            yield code
+
+
+def _paths(code: Any) -> Iterator[_Path]:
+    if path := _path_of(code):
+        yield path
+    elif isinstance(code, list):
+        for part in code:
+            yield from _paths(part)
+
+
+def _values(parts: list[Any]) -> list[Any] | None:
+    """What it can be, as far as that matters; None if it can be anything."""
+    chains = []
+    for part in parts:
+        match part:
+            case ["compare", _, left, "==" | "is", right] if _is_literal(left, right):
+                return [right if _path_of(left) else left]
+            case ["compare", _, left, "in", ["list", _, *values]] if _path_of(left):
+                return None if any(isinstance(e, list) for e in values) else values
+            case ["not", _, asked] if _path_of(asked):
+                return [*_FALSY]
+            case ["compare", _, *chain] if _BOUNDS.issuperset(chain[1::2]):
+                chains.append(chain)
+    numbers = [each for chain in chains for each in chain[::2] if not _path_of(each)]
+    is_all = len(chains) == len(parts)
+    if not is_all or not all(isinstance(each, int | float) for each in numbers):
+        return None
+    bounds = sorted({*numbers})
+    between = [(one + other) / 2 for one, other in pairwise(bounds)]
+    return [-inf, *bounds, *between, inf]
+
+
+def _is_literal(left: Any, right: Any) -> bool:
+    """Whether one side is a name, and the other a literal."""
+    name, other = (left, right) if _path_of(left) else (right, left)
+    return _path_of(name) is not None and not isinstance(other, list)
+
+
+def _is_all_of(parts: list[Any], path: _Path, value: Any) -> bool:
+    scope = value
+    for name in reversed(path):
+        scope = {name: scope}
+    try:
+        return all(decide(part, scope) != "no" for part in parts)
+    except (ConditionError, KeyError):
+        return True
+
+
+def _can_be(path: _Path, value: Any, event: str) -> bool:
+    if value is None:
+        return True
+    if path == ("event", "name"):
+        return bool(value == event)
+    if path == ("event", "source"):
+        return value in _sources(event)
+    if path == ("depth",):
+        return isinstance(value, int | float)
+    return not (len(path) == 1 and path[0] in _TEXTS) or isinstance(value, str)
+
+
+def _domain(path: _Path, event: str) -> str:
+    if path == ("event", "name"):
+        return repr(event)
+    if path == ("event", "source"):
+        return " or ".join(map(repr, _sources(event)))
+    return "a number" if path == ("depth",) else "a text"
+
+
+def _sources(event: str) -> tuple[str, ...]:
+    """What `event.source` is: how a session begins, or the client's name of it."""
+    names = tuple(name for name, ours in EVENTS.items() if ours == event)
+    return _STARTS if event == "on_session_start" else names
+
+
+def missing(asked: Iterable[str], rule: Mapping[str, Any]) -> Iterator[str]:
+    """What is wrong with the fields that a compiled rule asks for, if that is known."""
+    tools = rule.get("tools") or [*dict.fromkeys(_tools_in(rule.get("when")))]
+    if not tools or not _FIELDS.keys() >= {*tools}:
+        return
+    known = {field for tool in tools for field in _FIELDS[tool].split()}
+    for field in sorted({*asked} - known):
+        names = " and ".join(tools)
+        hint = did_you_mean(field, known)
+        yield f"tool_input of {names} has no field {field!r}{hint}"
+
+
+def asked_in(condition: Any) -> Iterator[str]:
+    """The fields of `tool_input` that a compiled condition asks for."""
+    match condition:
+        case ["get" | "get_or", _, ["name", _, "tool_input"], str(field), *_]:
+            yield field
+    for part in condition if isinstance(condition, list) else ():
+        yield from asked_in(part)
+
+
+def _tools_in(condition: Any) -> Iterator[str]:
+    """The tools that a condition is about; only a shell's call has a `command`."""
+    match condition:
+        case ["not", *_]:
+            return
+        case ["name", _, "command"]:
+            yield "Bash"
+        case ["compare", _, ["name", _, "tool_name"], "==", str(tool)]:
+            yield tool
+        case ["compare", _, ["name", _, "tool_name"], "in", ["list", _, *tools]]:
+            yield from map(str, tools)
+    for part in condition if isinstance(condition, list) else ():
+        yield from _tools_in(part)

@@ -4,7 +4,7 @@ The project is the nearest ancestor that holds `.git`; without one, the folder i
 linked worktree shares the state of its main one (bridge/store/linked_worktree.py).
 The state of `/home/u/app` is `<home>/state/home/u/app/@/`: a mirror of the real path,
 which a person finds with `ls`. An open session keeps the one in which it began
-(bridge/host/pins.py); the hooks find it by that.
+(bridge/store/pins.py); the hooks find it by that.
 
 State lies outside the project it serves: a clone, a branch or an archive cannot plant a
 request. A folder of ours that another user owns or can write to is refused.

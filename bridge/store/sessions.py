@@ -19,15 +19,18 @@ what was meant for the old id is then meant for the new one. If a session is res
 while it is open elsewhere, two processes have one session id.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from typing import Any
 
-from bridge.errors import InvalidRequest
+from bridge.errors import BridgeError, InvalidRequest
 from bridge.protocol.claim import HostProcess, SessionId
 from bridge.protocol.ids import is_id
 from bridge.protocol.plain_types import field
 from bridge.protocol.record import Count, Milliseconds, Record
+from bridge.protocol.request import Request
 from bridge.protocol.value import Value
+from bridge.protocol.wording import MAX_NOTE, one_line
 from bridge.store.book import Book
 from bridge.store.claim import host_is_gone
 from bridge.store.clock import uptime
@@ -40,6 +43,9 @@ from bridge.store.store import Store
 # A queue that changed later is not marked as seen: another change within the same tick
 # of the file system's clock would not show.
 _SETTLED_MS = 2_000
+_MAX_NOTES = 3
+# Below the client's own limit of 8 for hooks that prevent a stop.
+MAX_STOP_OFFERS = 5
 # The sign comes before what it stands for.
 _STEPS = ".steps"
 _OF_STEPS = (".steps.json", ".steps-ended.json")
@@ -94,6 +100,16 @@ class Session(Record):
     def ids(self) -> frozenset[str]:
         """Every id this session has had."""
         return frozenset((self.session_id, *self.former_ids))
+
+    def may_take(self, request: Request) -> bool:
+        """Whether a request is for this session, and not declined by it.
+
+        One rule for callers and for offers: with two, a request could wait for a
+        session that never takes it.
+        """
+        is_meant = request.session is None or request.session in self.ids
+        is_declined = bool(self.ids & set(request.declined_by))
+        return request.route == "host" and is_meant and not is_declined
 
     @property
     def spending(self) -> Spending:
@@ -314,6 +330,24 @@ def remove_beat(store: Store, session_id: str) -> None:
     """Remove the heartbeat."""
     with store.folder("sessions") as folder:
         folder.remove(f"{session_id}.beat")
+
+
+def tell_sessions(store: Store, notes: Iterable[str]) -> None:
+    """Keep lines for the users of all open sessions: for a process that is no hook."""
+    lines = [one_line(note, MAX_NOTE) for note in notes]
+    with suppress(BridgeError, OSError):
+        open_now = live_sessions(store)
+        with store.state() as state, state.hold():
+            for session in open_now:
+                keep_notes(state, session.session_id, lines)
+
+
+def keep_notes(state: State, session_id: str, lines: list[str]) -> None:
+    """Keep lines for a session's user, the same one once; a later hook says them."""
+    file = f"{session_id}.notes"
+    known = (state["sessions"].read(file) or b"").decode().splitlines()
+    text = "\n".join([*dict.fromkeys([*known, *lines])][:_MAX_NOTES])
+    state["sessions"].replace(file, text.encode(), durable=False)
 
 
 def _second_name(session_id: str, host: HostProcess) -> str:

@@ -1,8 +1,9 @@
 """The switch: `off` and `sessions/<id>.off` stop the bridge until they are removed."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 
+from bridge.protocol.request import Request
 from bridge.store.sessions import Session
 from bridge.store.store import Store
 
@@ -42,6 +43,15 @@ def switched_off(store: Store) -> Off:
                 if facts is not None
             }
         )
+
+
+def eligible(
+    store: Store, sessions: Iterable[Session], request: Request
+) -> list[Session]:
+    """The sessions that may take the request and are not switched off."""
+    meant = [session for session in sessions if session.may_take(request)]
+    off = switched_off(store) if meant else ()
+    return [session for session in meant if session.session_id not in off]
 
 
 def is_off(store: Store, session_id: str | None = None) -> bool:

@@ -9,7 +9,7 @@
     sessions/<id>.callers.json    who called our MCP server's tools
     sessions/<id>.handovers.json  calls that rules have handed to agents
 
-`bridge.host.call_notes` writes the notes on subagents' calls, and loads nothing of
+`bridge.bound.call_notes` writes the notes on subagents' calls, and loads nothing of
 this.
 
 The MCP server is told the id of a call, and nothing else that holds: its process

@@ -25,13 +25,12 @@ _TRIES = 30
 def main(place: str, run_id: str) -> None:
     """Do what is to be done, until nothing is."""
     from bridge.config import Settings
-    from bridge.engine.advance import advance
+    from bridge.engine.advance import advance, news_of
     from bridge.errors import BridgeError, StateUnavailable
-    from bridge.host.flow_runs import news_of
-    from bridge.host.hook_log import log_failure
-    from bridge.host.told_later import tell_sessions
     from bridge.store.config_file import in_files
+    from bridge.store.hook_log import log_failure
     from bridge.store.location import Place
+    from bridge.store.sessions import tell_sessions
     from bridge.store.store import Store
     from bridge.worker.long_work import LongWork
 

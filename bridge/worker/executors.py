@@ -13,12 +13,12 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from bridge.agents.known_agents import Agents
+from bridge.bound import forks
+from bridge.bound.agent_rules import AgentRules
+from bridge.bound.session_above import Above, at_most, session_above
 from bridge.config import Settings, environment_for_a_client
 from bridge.engine.temporary import define as define_request
 from bridge.errors import BridgeError, ExtraMissing, NoRoute
-from bridge.host import forks
-from bridge.host.agent_rules import AgentRules
-from bridge.host.session_above import Above, at_most, session_above
 from bridge.protocol.names import INHERIT, OF_SERVER
 from bridge.protocol.outcome import Control, Progress
 from bridge.protocol.request import Request

@@ -11,9 +11,9 @@ from bridge.agent_loop.run_log import TurnLog
 from bridge.agent_loop.tool import Tool
 from bridge.agents.definition import Definition
 from bridge.agents.prompt import instructions_of, prompt_of
+from bridge.bound.agent_rules import AgentRules
 from bridge.freshness.looking import Looking
 from bridge.freshness.repository import with_repository
-from bridge.host.agent_rules import AgentRules
 from bridge.protocol.outcome import Control, Outcome, Progress
 from bridge.protocol.request import Request
 from bridge.rules.rests_on import looks_of

@@ -1,6 +1,6 @@
 """Serve one request in a process of its own: `one_request.py PLACE ID SESSION`.
 
-Started by a hook (`bridge.host.headless`), and outlives it. PLACE is the project's
+Started by a hook (`bridge.bound.headless`), and outlives it. PLACE is the project's
 `Place` as a JSON list. Every end is a response: that the route is not available on this
 machine, too. A session that was not told the answer is woken. The work ends with
 SESSION, if that is not empty.
@@ -27,14 +27,14 @@ _TOLD_BY_S = 1.0
 
 def main(place: str, request_id: str, session_id: str) -> None:
     """Serve the request to its end, unless somebody else does."""
+    from bridge.bound.delegation import give_up
     from bridge.config import Settings
     from bridge.errors import BridgeError
-    from bridge.host.hook_log import log_failure
-    from bridge.host.rule_request import give_up
     from bridge.protocol.failure_codes import code_of
     from bridge.protocol.ids import check_id
     from bridge.routes import check_own
     from bridge.store.config_file import in_files
+    from bridge.store.hook_log import log_failure
     from bridge.store.location import Place
     from bridge.store.store import Store
     from bridge.worker.executors import open_worker
@@ -63,7 +63,7 @@ def _end_with_session(
     store: Store, known: RequestId, session_id: str, _stage: Stage
 ) -> None:
     """End the request once the session is not open any more."""
-    from bridge.host.rule_request import give_up
+    from bridge.bound.delegation import give_up
     from bridge.store.sessions import live_sessions
     from bridge.store.tool_calls import forget_answer
 

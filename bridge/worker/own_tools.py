@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any
 import orjson
 
 from bridge.agent_loop.tool import Tool, ToolResult, object_schema, refused
+from bridge.bound import spawn_agent
+from bridge.bound.delegation import Delegator, give_up
 from bridge.errors import BridgeError, InvalidRequest
-from bridge.host.rule_request import Delegator, give_up
-from bridge.host.step_requests import StepRequests
 from bridge.policy.tool_classes import OWN_SERVER
 from bridge.policy.tool_lists import permits
 from bridge.protocol.ids import RequestId, new_request_id
@@ -75,13 +75,13 @@ class _Agents:
         """Ask one, and wait until it has answered or nobody waits for us."""
         key = new_request_id(self.store.clock.now_us(), "high")
         with self.store.open() as store:
-            asked = self._requests(store).spawn(given, key)
+            asked = spawn_agent.spawn(self._delegator(store), given, key)
         return self._ended(str(asked.value["request_id"]))
 
     def start(self, *, dedup_key: str, **given: Any) -> str:
         """As `bridge.tasks.validation.StartAgent`; returns once it has answered."""
         with self.store.open() as store:
-            asked = self._requests(store).start(given, dedup_key)
+            asked = spawn_agent.start(self._delegator(store), given, dedup_key)
         request_id = str(asked.value["request_id"])
         self._ended(request_id)
         return request_id
@@ -92,16 +92,17 @@ class _Agents:
         holder = Holder.agent(self.request.request_id)
         return {**self.request.variables, **values_of(self.store, holder)}
 
-    def _requests(self, store: Store) -> StepRequests:
+    def _delegator(self, store: Store) -> Delegator:
         request = self.request
-        delegator = Delegator.of_request(
+        return Delegator(
             self.settings,
             store,
             request.request_id,
+            parent=request.request_id,
             depth=request.depth + 1,
             variables=self.variables,
+            route=request.served_on,
         )
-        return StepRequests(delegator, route=request.served_on)
 
     def _ended(self, request_id: str) -> Json:
         known = RequestId(request_id)

@@ -17,8 +17,8 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Protocol
 
 from bridge.agents.apply import filled_in
+from bridge.bound.budgets import find_spent
 from bridge.errors import BridgeError, StateUnavailable, StateVanished
-from bridge.host.budgets import find_spent
 from bridge.protocol.failure_codes import code_of
 from bridge.protocol.ids import RequestId
 from bridge.protocol.judge import Judgement

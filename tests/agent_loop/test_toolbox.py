@@ -4,7 +4,7 @@ import pytest
 from runworld import call, definition, runs, script_tool, submit
 
 from bridge.agents.definition import ScriptTool
-from bridge.host.agent_rules import Ruling
+from bridge.policy.rule_decision import Ruling
 from bridge.protocol.trace_context import span_of
 
 WRITING = ["write_file", "edit_file"]

@@ -10,7 +10,7 @@ from runworld import ScriptedModel, call
 from servingworld import Scripted, bridge_in, open_session
 
 from bridge.agents import load, prompt
-from bridge.host.agent_rules import AgentRules
+from bridge.bound.agent_rules import AgentRules
 from bridge.protocol import json_schema
 from bridge.protocol.outcome import Outcome
 from bridge.store import host_process, state, store

@@ -11,8 +11,8 @@ from runworld import ScriptedModel, call, submit
 from servingworld import bridge_in
 
 from bridge.api import run_flow
+from bridge.bound.agent_rules import AgentRules
 from bridge.errors import UnknownAgent
-from bridge.host.agent_rules import AgentRules
 from bridge.worker import executors
 from bridge.worker.model_executor import ModelExecutor, OpenModel
 

@@ -131,7 +131,9 @@ def test_a_reader_that_has_gone_is_no_error_message(project):
 
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no /dev/full")
-@pytest.mark.parametrize("words", [["where", "--json"], ["status", "--json"], ["--version"]])
+@pytest.mark.parametrize(
+    "words", [["where", "--json"], ["status", "--json"], ["--version"]]
+)
 def test_error_full_disk(project, words):
     """What could not be printed is not a success."""
     with open("/dev/full", "wb") as full:

@@ -7,6 +7,7 @@ from overviews import RUNS, STATE, ended, live, seen, session
 from screens import same_as_file
 
 from bridge.api.setting_files import Listed as Setting
+from bridge.bound.budgets import HeldBack, Use
 from bridge.cli import config
 from bridge.cli.agent_list import ListedAgent, list_lines
 from bridge.cli.doctor import screen
@@ -16,7 +17,6 @@ from bridge.cli.status_text import overview_lines
 from bridge.cli.where import where_lines
 from bridge.config import Settings
 from bridge.doctor.finding import ok, problem, warning
-from bridge.host.budgets import HeldBack, Use
 from bridge.protocol.status import Stage
 from bridge.store.location import Place
 

@@ -9,9 +9,9 @@ from flow.simulation import plan_of
 from bridge.agents.known_agents import Agents
 from bridge.agents.load import load
 from bridge.agents.registry import Registry
+from bridge.bound.agent_limits import agents_above
 from bridge.engine.temporary import define
 from bridge.errors import BadDefinition, BridgeError, UnknownAgent
-from bridge.host.launch import agents_above
 from bridge.store import live_runs
 
 FLOW = """

@@ -29,7 +29,7 @@ from bridge.api.wait import Waiter
 from bridge.config import Settings
 from bridge.errors import StateUnavailable, WaitTimeout
 from bridge.host import dispatch
-from bridge.host.output import SILENT, HookOutput
+from bridge.protocol.hook_output import SILENT, HookOutput
 from bridge.protocol.ids import RequestId
 from bridge.store import subagent_runs, wakeups
 from bridge.store.sessions import Session

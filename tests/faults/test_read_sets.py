@@ -24,12 +24,12 @@ from storeworld import (
 from systemcalls import ERRORS, changes, run_broken, system_calls
 from thoroughness import sampled
 
+from bridge.bound import call_notes
 from bridge.freshness import kept_reads
 from bridge.freshness.disk import Disk
 from bridge.freshness.looks import Look
 from bridge.freshness.never_reused import why_never
 from bridge.freshness.reads import differences
-from bridge.host import call_notes
 from bridge.protocol.ids import RequestId
 from bridge.protocol.request import Request
 from bridge.protocol.response import Response

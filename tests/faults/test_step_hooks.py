@@ -18,8 +18,8 @@ from bridge.host.active_steps import answer_with_steps
 from bridge.host.context import HookContext
 from bridge.host.conversations import conversation_in
 from bridge.host.events import HookEvent
-from bridge.host.output import SILENT, HookOutput
 from bridge.host.registration import register
+from bridge.protocol.hook_output import SILENT, HookOutput
 from bridge.store import sessions, step_states
 from bridge.store.sessions import Session, SessionLimits
 from bridge.store.store import Store

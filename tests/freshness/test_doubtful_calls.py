@@ -24,7 +24,7 @@ from sessionlooks import (
     write,
 )
 
-from bridge.host import call_notes
+from bridge.bound import call_notes
 from bridge.host.hook_table import Hook
 
 pytestmark = pytest.mark.slow

@@ -25,7 +25,7 @@ from clienttranscripts import Transcripts, numbers
 from bridge.api.bridge import Bridge
 from bridge.config import Settings
 from bridge.host import after_hook, dispatch
-from bridge.host.output import HookOutput
+from bridge.protocol.hook_output import HookOutput
 from bridge.protocol.ids import RequestId, check_id
 from bridge.protocol.response import Response
 from bridge.store import Found

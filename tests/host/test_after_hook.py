@@ -17,7 +17,7 @@ from bridge.host import after_hook
 from bridge.host.context import HookContext
 from bridge.host.events import HookEvent
 from bridge.host.hook_table import HOOKS
-from bridge.host.output import HookOutput
+from bridge.protocol.hook_output import HookOutput
 from bridge.protocol.ids import check_id
 from bridge.store import Claimant, wakeups
 from bridge.store.sessions import open_session

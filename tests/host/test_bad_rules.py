@@ -9,7 +9,7 @@ import forkserver
 import pytest
 from bad_values import FIELDS, RUINS, VALUES, rule_with
 
-from bridge.host.output import MAX_CONTEXT, MAX_REASON
+from bridge.protocol.hook_output import MAX_CONTEXT, MAX_REASON
 from bridge.rules.compiled import compile_rules
 
 pytestmark = pytest.mark.slow

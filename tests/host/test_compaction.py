@@ -4,8 +4,8 @@ from typing import Any
 
 from hookworld import GOOD, HookWorld
 
-from bridge.host.output import MAX_CONTEXT
 from bridge.protocol.contract import HEADING
+from bridge.protocol.hook_output import MAX_CONTEXT
 
 
 def compacted(world: HookWorld, agent: str) -> Any:

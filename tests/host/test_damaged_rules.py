@@ -9,10 +9,10 @@ from rulehooks import put_in_force
 from test_rule_gate import PUSH, START, call, write
 
 from bridge.agents import trust
+from bridge.bound import agent_rules
+from bridge.bound.agent_rules import AgentRules
+from bridge.bound.gate import last_word
 from bridge.errors import StateUnavailable
-from bridge.host import agent_rules
-from bridge.host.agent_rules import AgentRules
-from bridge.host.gate import last_word
 from bridge.host.hook_table import HOOKS, form_of
 from bridge.rules import compiled, in_force
 from bridge.rules.compiled import compile_rules, declared_variables
@@ -88,7 +88,7 @@ def test_where_that_fails_what_a_rule_may_block_is_refused(world, monkeypatch, h
 
 def test_an_agent_that_no_session_runs_is_held_by_them_too(world, monkeypatch):
     damage(world, "truncated")
-    monkeypatch.setattr(agent_rules, "refresh_rules", lambda *_: None)
+    monkeypatch.setattr(agent_rules, "is_fresh", lambda *_: True)
     run = {"depth": 1, "above": ["tester"], "variables": {}}
     rules = AgentRules(world.bridge.settings, world.store, "req-1", run)
 

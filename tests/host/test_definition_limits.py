@@ -6,7 +6,7 @@ import pytest
 from defining import define, started, use
 from hookworld import GOOD, HookWorld
 
-from bridge.host.call_notes import after_bash
+from bridge.bound.call_notes import after_bash
 
 pytestmark = pytest.mark.slow
 

@@ -7,9 +7,9 @@ import time
 import pytest
 
 from bridge.errors import StateUnavailable, StateVanished
-from bridge.host import dispatch, hook_log
-from bridge.host.output import SILENT, specific
-from bridge.store import wakeups
+from bridge.host import dispatch
+from bridge.protocol.hook_output import SILENT, specific
+from bridge.store import hook_log, wakeups
 from bridge.store.lock import LockBusy
 from bridge.store.store import Store
 

@@ -10,8 +10,8 @@ import pytest
 from bridge.errors import StateUnavailable
 from bridge.host.context import HookContext
 from bridge.host.events import HookEvent
-from bridge.host.output import WAKES
 from bridge.host.turn_events import stop
+from bridge.protocol.hook_output import WAKES
 from bridge.store import wakeups
 from bridge.store.lock import LockBusy
 from bridge.store.state import State

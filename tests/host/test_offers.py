@@ -10,11 +10,11 @@ from hookworld import running
 
 from bridge.host import denied_agents
 from bridge.host.denied_agents import denying_option
-from bridge.host.offers import MAX_STOP_OFFERS, REPEAT_AFTER_MS
-from bridge.host.output import MAX_CONTEXT
+from bridge.host.offers import REPEAT_AFTER_MS
+from bridge.protocol.hook_output import MAX_CONTEXT
 from bridge.protocol.ids import RequestId
 from bridge.store import wakeups
-from bridge.store.sessions import open_session
+from bridge.store.sessions import MAX_STOP_OFFERS, open_session
 from bridge.store.switch import switch_off
 
 

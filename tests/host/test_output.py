@@ -4,7 +4,8 @@ import json
 
 import pytest
 
-from bridge.host.output import (
+from bridge.host.request_tokens import INTRODUCTION, instruction
+from bridge.protocol.hook_output import (
     MAX_CONTEXT,
     MAX_REASON,
     allow,
@@ -18,7 +19,6 @@ from bridge.host.output import (
     wake,
     with_more,
 )
-from bridge.host.request_tokens import INTRODUCTION, instruction
 from bridge.protocol.wording import MAX_LINE
 
 DIRTY = "a\x1b[31mb\x00c\u202ed\ud800\n" + "x" * 20_000

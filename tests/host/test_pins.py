@@ -6,11 +6,10 @@ import pytest
 from hookworld import HookWorld, hook_world
 
 from bridge.config import Settings
-from bridge.host.events import HookEvent
-from bridge.host.pins import Pins
 from bridge.protocol.claim import HostProcess
 from bridge.store.host_process import identify
 from bridge.store.location import locate
+from bridge.store.pins import Pins
 from bridge.store.store import Store
 
 pytestmark = pytest.mark.slow
@@ -24,9 +23,11 @@ def pins_of(world: HookWorld) -> Pins:
 
 
 def seen(world: HookWorld, kind: str, host: HostProcess, **fields: str) -> bool:
-    fields = {"source": "startup", **fields}
-    event = HookEvent(world.event("SessionStart", **fields))
-    return pins_of(world).own(world.store, event, kind, host)
+    known = {"session_id": world.session, "source": "startup", **fields}
+    starts = known["source"] == "startup"
+    return pins_of(world).own(
+        world.store, known["session_id"], kind, host, starts=starts
+    )
 
 
 def test_the_first_install_acts_and_a_resumed_session_asks_again(world):
@@ -120,8 +121,7 @@ def test_a_home_with_dots_in_its_path(world, tmp_path, monkeypatch):
     monkeypatch.setenv("BRIDGE_HOME", f"{tmp_path}/project/../dotted")
     settings = Settings.from_environment()
     store = Store(locate(settings, world.project))
-    event = HookEvent(world.event("SessionStart", source="startup"))
-    Pins.of(settings).own(store, event, "local", HERE)
+    Pins.of(settings).own(store, world.session, "local", HERE, starts=True)
 
     place = store.place._replace(reason="the session began in it")
     assert Pins.of(settings).find(world.session, HERE) == place

@@ -5,7 +5,7 @@ import json
 import pytest
 from hookworld import GOOD, HookWorld
 
-from bridge.host.gate import last_word
+from bridge.bound.gate import last_word
 from bridge.host.request_tokens import describe, described_ids, find_bare
 
 LONG = "Read the code of the module and say what it does, file by file. " * 5

@@ -8,7 +8,7 @@ import pytest
 from hookprocesses import ROOT, copy_plugin, run_hook
 from rulehooks import put_in_force
 
-from bridge.host import rule_gate
+from bridge.bound import first_look
 from bridge.host.hook_table import HOOKS
 
 pytestmark = pytest.mark.slow
@@ -96,8 +96,8 @@ def test_hostile_commands_end_in_time(world, command):
 def test_the_gate_with_rules_loads_the_standard_library_only():
     code = (
         "import sys; sys.path.append(sys.argv[1])\n"
-        "import bridge.host.gate, bridge.host.rule_gate\n"
-        "import bridge.policy.shell_functions, bridge.host.answer_wait\n"
+        "import bridge.bound.gate, bridge.bound.first_look\n"
+        "import bridge.policy.shell_functions, bridge.bound.answer_wait\n"
         "print(*sys.modules)"
     )
     done = subprocess.run(
@@ -193,7 +193,7 @@ def test_in_whose_name_an_event_happens(tmp_path, fields, run, expected):
             json.dumps({"variables": {name: {"value": value, "owner": "rule"}}})
         )
 
-    whose = rule_gate.whose_of(str(tmp_path), fields, run, {"a": 0})
+    whose = first_look.whose_of(str(tmp_path), fields, run, {"a": 0})
 
     found = (whose.variables, whose.agent, whose.depth, whose.above, whose.sets)
     assert found == expected

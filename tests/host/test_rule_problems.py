@@ -3,7 +3,7 @@
 import pytest
 
 from bridge.agents import trust
-from bridge.host.output import MAX_NOTE
+from bridge.protocol.hook_output import MAX_NOTE
 from bridge.rules.compiled import compile_rules
 from bridge.rules.layers import live, sources
 

@@ -91,7 +91,7 @@ BY_HAND = """
 import sys
 from pathlib import Path
 from bridge.api.bridge import Bridge
-from bridge.host.session_above import only_by_hand
+from bridge.bound.session_above import only_by_hand
 bridge = Bridge.open(Path(sys.argv[1]))
 only_by_hand(bridge.settings, bridge.store, "hostbridge trust")
 """

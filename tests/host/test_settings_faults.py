@@ -6,7 +6,7 @@ import needs
 import pytest
 from hostworld import HOOKS
 
-from bridge.host.call_notes import SKILL_COMMAND
+from bridge.bound.call_notes import SKILL_COMMAND
 from bridge.host.hook_table import entries, form_of
 from bridge.host.settings_faults import find_fault
 from bridge.testing.stage.api import ScriptedApi

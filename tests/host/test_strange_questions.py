@@ -7,7 +7,7 @@ import pytest
 from askingworld import asked, asks
 
 from bridge import InvalidRequest
-from bridge.host.output import MAX_CONTEXT
+from bridge.protocol.hook_output import MAX_CONTEXT
 
 pytestmark = pytest.mark.usefixtures("short_hold")
 

@@ -7,7 +7,7 @@ import pytest
 from defining import started, use
 from hookworld import GOOD, HookWorld
 
-from bridge.host.call_notes import after_bash, before_tool
+from bridge.bound.call_notes import after_bash, before_tool
 from bridge.policy.tool_lists import is_unasked, permits
 from bridge.store import tool_calls
 

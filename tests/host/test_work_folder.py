@@ -7,7 +7,7 @@ from defining import define
 from gitworld import Repository, git
 from worktreeworld import GRANTS, UNASKED, bash, decided, started, unasked
 
-from bridge.host.call_notes import after_bash
+from bridge.bound.call_notes import after_bash
 
 pytestmark = pytest.mark.slow
 

@@ -5,9 +5,9 @@ import math
 
 import pytest
 
-from bridge.host.output import MAX_CONTEXT
 from bridge.protocol.claim import Claim, Continued, HostProcess
 from bridge.protocol.contract import HEADING, full_prompt, prompt_for
+from bridge.protocol.hook_output import MAX_CONTEXT
 from bridge.protocol.judge import judge
 from bridge.protocol.question import (
     KEY,

@@ -7,7 +7,7 @@ import pytest
 from loopworld import AGENT, ECHO
 from runworld import call, submit
 
-from bridge.host.agent_rules import AgentRules
+from bridge.bound.agent_rules import AgentRules
 
 pytestmark = pytest.mark.slow
 

@@ -7,9 +7,9 @@ from agentworld import trust_project
 
 from bridge import Bridge
 from bridge.agents.load import load
+from bridge.bound.conversations import compiled
 from bridge.cli.main import run
 from bridge.errors import BridgeError, InvalidRequest, NotTrusted
-from bridge.host.conversations import compiled
 from bridge.protocol.request import WorkflowOf
 from bridge.workflows.own_steps import read_steps
 

@@ -5,7 +5,7 @@ from math import inf
 import pytest
 from spent import MINUTE_MS, UP, spent
 
-from bridge.host.budgets import HeldBack, find_limit, find_spent, held_back, news_of
+from bridge.bound.budgets import HeldBack, find_limit, find_spent, held_back, news_of
 from bridge.protocol.claim import Claim, HostProcess
 from bridge.protocol.request import Request
 from bridge.setting import MOST

@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from bridge.host import gate
-from bridge.host.call_notes import MAX_COMMAND, name_of
+from bridge.bound import gate
+from bridge.bound.call_notes import MAX_COMMAND, name_of
 
 
 @pytest.fixture

@@ -12,38 +12,50 @@ the words of a stranger, nor anything that a session has started. What a record 
 its asker is checked here, by the caller and again by the session; whether the caller
 itself runs below a session, in `bridge.api.session_context`.
 
+A client finds a closed session by its id whatever the folder, one of another project,
+too. A user's yes counts for one project, so the conversation must be of that one.
+
 Source: measured on Claude Code 2.1.330. With a `name` a fork would lose what it knows.
+`<claude>/projects/*/<session>.jsonl`: most records have the working folder as `cwd`,
+the first one that in which the session was started.
 """
 
 from __future__ import annotations
 
 import re
+from contextlib import suppress
+from pathlib import Path
 from typing import TYPE_CHECKING
 from unicodedata import normalize
 
 from bridge.config import Settings
 from bridge.errors import BridgeError, InvalidRequest, NotShared
-from bridge.host.closed_conversation import check_begun_in
-from bridge.host.definition_in_session import FORK, subagent_type
-from bridge.host.eligibility import eligible
 from bridge.protocol.failure_codes import code_of
 from bridge.protocol.names import GENERAL, INHERIT
+from bridge.protocol.record import json_object
 from bridge.protocol.response import failed
 from bridge.store.config_file import in_files
+from bridge.store.location import find_owner
+from bridge.store.plain_file import open_plain
 from bridge.store.sessions import live_sessions
+from bridge.store.switch import eligible
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
-    from bridge.host.context import HookContext
     from bridge.protocol.request import Request
     from bridge.store import Verdict
     from bridge.store.location import Place
+    from bridge.store.store import Store
 
+# The client's agent that begins with the session's conversation.
+FORK = "fork"
 # Tools that the client offers to a fork, as to the main thread, and to no other agent.
 OF_THE_MAIN_THREAD = ("AskUserQuestion", "Workflow")
 _CLIENTS_ID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _YES = "hostbridge config set --project share_conversation true"
+# A first prompt may have images; without one the record is within 2 kB.
+_MAX_START_BYTES = 64 << 20
 _CLEARED = "its conversation was cleared since, and the session goes on without it"
 
 
@@ -82,6 +94,15 @@ def check(
         )
     if why := _why_unfit(request, is_applied=is_applied):
         raise InvalidRequest(f"--context session: {why}")
+
+
+def subagent_type(request: Request) -> str:
+    """The client's agent that runs the request."""
+    if request.context_from is not None:
+        return FORK
+    if request.definition is None:
+        return request.agent_type
+    return request.definition.subagent_type or GENERAL
 
 
 def _is_fork(name: str) -> bool:
@@ -126,17 +147,18 @@ def _why_unfit(request: Request, *, is_applied: bool) -> str:
     return ""
 
 
-def verdict(hook: HookContext, request: Request) -> Verdict:
-    """What this session, for which it is, does about a waiting request for a fork."""
-    store = hook.store
+def verdict(
+    store: Store, settings: Settings, session: str, request: Request
+) -> Verdict:
+    """What a session, for which it is, does about a waiting request for a fork."""
     try:
-        check(request, hook.settings, store.place, is_applied=False)
+        check(request, settings, store.place, is_applied=False)
         if request.session is None:
             able = eligible(store, live_sessions(store), request)
-            check_one({session.session_id for session in able})
-        check_same(hook, request)
+            check_one({each.session_id for each in able})
+        check_same(session, request)
     except BridgeError as exc:
-        return failed(request, code_of(exc), exc.what, now_ms=hook.now_ms())
+        return failed(request, code_of(exc), exc.what, now_ms=store.now_ms())
     return "take"
 
 
@@ -186,16 +208,55 @@ def check_closed(request: Request, settings: Settings, place: Place) -> None:
         InvalidRequest: it is not one; or as `check_route`.
     """
     check_route(request)
-    check_begun_in(place, settings, request.session or "")
+    _check_begun_in(place, settings, request.session or "")
 
 
-def check_same(hook: HookContext, request: Request) -> None:
-    """Check that the session still has the conversation that a request is about.
+def check_same(session: str, request: Request) -> None:
+    """Check that a session still has the conversation that a request is about.
 
     Raises:
         InvalidRequest: it was cleared.
     """
     claim = request.claim
     meant = request.session or (claim.session if claim else None)
-    if meant not in (None, hook.session.session_id):
+    if meant not in (None, session):
         raise InvalidRequest(f"session {meant}: {_CLEARED}")
+
+
+def _check_begun_in(place: Place, settings: Settings, session: str) -> None:
+    """Check that a session's conversation began in this project, by its id.
+
+    Raises:
+        InvalidRequest: it began elsewhere, or the client has kept none of that id.
+    """
+    folders = list(_folders(settings.claude_dir, session))
+    if not folders:
+        raise InvalidRequest(
+            f"No conversation found with session ID: {session} "
+            f"(in {settings.claude_dir / 'projects'})"
+        )
+    for folder in folders:
+        if not folder or find_owner(Path(folder)) != place.owner:
+            where = f"but in {folder}: ask there" if folder else "as far as is known"
+            raise InvalidRequest(
+                f"the conversation of session {session} did not begin in "
+                f"{place.owner}, {where}"
+            )
+
+
+def _folders(claude_dir: Path, session: str) -> Iterator[str]:
+    """Where each file says that it began; empty for one that does not say it."""
+    with suppress(OSError):
+        for file in claude_dir.glob(f"projects/*/{session}.jsonl"):
+            yield _first_folder(file)
+
+
+def _first_folder(file: Path) -> str:
+    with suppress(OSError, BridgeError), open_plain(file) as lines:
+        left = _MAX_START_BYTES
+        while left > 0 and (line := lines.readline(left)):
+            left -= len(line)
+            folder = json_object(line).get("cwd")
+            if isinstance(folder, str) and folder.startswith("/"):
+                return "" if "\0" in folder else folder
+    return ""

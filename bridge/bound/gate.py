@@ -21,7 +21,7 @@ import os
 import re
 import time
 
-from bridge.host import call_notes
+from bridge.bound import call_notes
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -127,7 +127,7 @@ def _waited(state: str, data: bytes) -> bytes:
     """What to say of the agent of a call, once it has answered."""
     import signal
 
-    from bridge.host.answer_wait import MAX_WAIT_S, wait
+    from bridge.bound.answer_wait import MAX_WAIT_S, wait
 
     signal.alarm(MAX_WAIT_S + 10)
     return wait(state, _parse(data))
@@ -137,31 +137,6 @@ def _is_bound(
     event: str, state: str, fields: Json, tasks: Sequence[str], run: Json | None = None
 ) -> bool:
     """Whether a rule or a step has something to say about an event."""
-    return _has_rule(event, state, fields, tasks, run) or _has_step(
-        event, state, fields, tasks, run
-    )
-
-
-def _has_step(
-    event: str, state: str, fields: Json, tasks: Sequence[str], run: Json | None
-) -> bool:
-    """Whether the step of a workflow has something to say about an event."""
-    is_new = run is not None and bool(run.get("workflow"))
-    if not (is_new or "steps" in tasks) or is_off(state, fields):
-        return False
-    if event == "PreToolUse" and "hook_event_name" not in fields:
-        raise _Unread
-    from bridge.host import step_gate
-
-    if is_new and step_gate.begins(state, run):
-        return True
-    return "steps" in tasks and step_gate.has_say(event, state, fields, run)
-
-
-def _has_rule(
-    event: str, state: str, fields: Json, tasks: Sequence[str], run: Json | None = None
-) -> bool:
-    """Whether a rule has something to say about an event."""
     if is_off(state, fields):
         return False
     if run and any((run.get("ruleSets") or {}).values()):
@@ -169,15 +144,21 @@ def _has_rule(
 
         if is_set_changed(state):
             return True
-    if "rules" not in tasks:
+    has_rules, has_steps = "rules" in tasks, "steps" in tasks
+    is_new = run is not None and bool(run.get("workflow"))
+    if not (has_rules or has_steps or is_new):
         return False
-    from bridge.host.rule_gate import fires, may_block
+    from bridge.bound.first_look import begins, fires, has_step, may_block
 
     if event == "PreToolUse" and "hook_event_name" not in fields:
-        if may_block(event, state):
+        if has_steps or is_new or may_block(event, state):
             raise _Unread
         return False
-    return fires(event, state, fields, run)
+    return (
+        (has_rules and fires(event, state, fields, run))
+        or (is_new and begins(state, run))
+        or (has_steps and has_step(event, state, fields, run))
+    )
 
 
 def is_off(state: str, fields: Json) -> bool:
@@ -195,16 +176,16 @@ def last_word(event: str, state: str, data: bytes) -> bytes:
     try:
         fields = _parse(data)
         if event not in _ASKS or not _concerns_us(state, fields):
-            from bridge.host.rule_gate import may_refuse
+            from bridge.bound.first_look import may_refuse
             from bridge.policy.rule_mending import UNRULED
 
             if event != "PreToolUse" or is_off(state, fields):
                 return b""
             if may_refuse(event, state, fields):
                 return denial(UNRULED)
-            from bridge.host.step_gate import refusal
+            from bridge.bound.first_look import refused_by_step
 
-            refused = refusal(state, fields)
+            refused = refused_by_step(state, fields)
             return b"" if refused is None else denial(refused)
     except Exception:  # noqa: BLE001 - what cannot be read at all is not ours
         return b""

@@ -5,10 +5,10 @@ import os
 import pytest
 from storeworld import CountingStore, request, store_in
 
-from bridge.host.eligibility import eligible, may_take
 from bridge.store import claim, sessions, switch
 from bridge.store.host_process import identify
 from bridge.store.sessions import Session
+from bridge.store.switch import eligible
 
 
 @pytest.fixture
@@ -43,9 +43,7 @@ def test_only_sessions_that_may_take_it_are_looked_for(store, monkeypatch):
     monkeypatch.setattr(claim, "liveness", lambda h: looked.append(h) or alive(h))
     asked = request("a", session="s7")
 
-    found = sessions.live_sessions(
-        store, which=lambda session: may_take(session, asked)
-    )
+    found = sessions.live_sessions(store, which=lambda session: session.may_take(asked))
 
     assert [session.session_id for session in found] == ["s7"]
     assert len(looked) == 1

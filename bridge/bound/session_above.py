@@ -13,7 +13,6 @@ from typing import Literal, NamedTuple
 
 from bridge.config import TABLE, Settings
 from bridge.errors import BridgeError
-from bridge.host.pins import Pins
 from bridge.store.host_process import (
     UNSEEN_PID,
     Environments,
@@ -21,6 +20,7 @@ from bridge.store.host_process import (
     environments_above,
     liveness,
 )
+from bridge.store.pins import Pins
 from bridge.store.sessions import Session, live_sessions
 from bridge.store.store import Store
 

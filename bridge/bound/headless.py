@@ -1,4 +1,4 @@
-"""An agent that a rule names runs in a process of its own: `mode: headless`.
+"""Agents that rules and steps name, in processes of their own: `mode: headless`.
 
 The hook starts the process, waits for the answer, and refuses the call with it: no
 model has to obey. The request is an ordinary one, of the agent's own route, and its
@@ -13,14 +13,19 @@ import json
 import os
 import signal
 import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from bridge.host.answer_wait import MAX_WAIT_S, answer_text, why_failed
-from bridge.host.context import HookContext
-from bridge.host.rule_request import Delegator, NotPossible, Told, give_up, not_started
-from bridge.policy.rule_decision import Spawn
+from bridge.bound.answer_wait import MAX_WAIT_S, answer_text, why_failed
+from bridge.bound.delegation import (
+    Delegator,
+    NotPossible,
+    Told,
+    give_up,
+    not_started,
+)
+from bridge.errors import BridgeError
+from bridge.policy.rule_decision import Decision, Spawn
 from bridge.protocol.ids import RequestId
 from bridge.protocol.request import Request
 from bridge.routes import OWN
@@ -39,9 +44,6 @@ if TYPE_CHECKING:
     from bridge.agents.definition import Definition
     from bridge.config import Settings
     from bridge.routes import RouteName
-
-# Called before an agent is started; raises if none may be.
-Begin = Callable[[Request], None]
 
 _SCRIPT = Path(__file__).parents[1] / "worker" / "one_request.py"
 _POLL_S = 0.05
@@ -77,9 +79,7 @@ def own_route(definition: Definition | None, settings: Settings) -> RouteName:
     return own
 
 
-def begin_beside(
-    delegator: Delegator, request: Request, key: str, *, begin: Begin = lambda _: None
-) -> None:
+def begin_beside(delegator: Delegator, request: Request, key: str) -> None:
     """Have an agent of a process of its own begin; nobody here waits for it.
 
     The same again, after a kill, starts nothing twice.
@@ -91,9 +91,8 @@ def begin_beside(
     with store.exclusive_if_free():
         found = store.find(request_id)
         if found is None:
-            _check_depth(delegator)
             _check_room(delegator)
-            begin(request)
+            delegator.count(request)
             store.submit(request)
         note_handover(
             store, delegator.holder, BESIDE + key, request_id, delegator.agent_id
@@ -103,29 +102,43 @@ def begin_beside(
         _start(store.place, request_id)
 
 
-def take_time() -> None:
+def give(delegator: Delegator, decision: Decision) -> bool:
+    """Give work to agents as rules say, and add to the decision what comes of it.
+
+    Returns whether a call is refused, since an agent does its work instead.
+    """
+    is_instead = False
+    for spawn in decision.spawns:
+        told = _given(delegator, spawn)
+        decision.notes += told.notes
+        if spawn.is_handover and told.is_refusal:
+            decision.block, is_instead = told.text, True
+        else:
+            decision.notes += filter(None, [told.text])
+    return is_instead
+
+
+def _given(delegator: Delegator, spawn: Spawn) -> Told:
+    """What comes of it; an agent that needs no session has a process of its own."""
+    try:
+        definition = delegator.find_definition(spawn)
+        if not is_headless(definition):
+            return delegator.hand_over(spawn, definition)
+        _take_time()
+        return _ask(delegator, spawn, definition)
+    except BridgeError as error:
+        return not_started(spawn, error)
+
+
+def _take_time() -> None:
     """Put a hook's own end off until after the wait; its entry allows for that."""
     most_s = MAX_WAIT_S + _REST_S
     if 0 < signal.getitimer(signal.ITIMER_REAL)[0] < most_s:
         signal.setitimer(signal.ITIMER_REAL, most_s, 1)
 
 
-def ask_headless(
-    delegator: Delegator,
-    spawn: Spawn,
-    definition: Definition | None,
-    *,
-    begin: Begin = lambda _: None,
-    is_over: Callable[[], bool] = lambda: False,
-) -> Told:
-    """Have the agent do it, and wait for that if it takes the place of the call.
-
-    `begin` is called before an agent is started, and raises if none may be; `is_over`
-    says that nobody waits any more.
-
-    Raises:
-        BridgeError: it cannot be asked.
-    """
+def _ask(delegator: Delegator, spawn: Spawn, definition: Definition | None) -> Told:
+    """Have the agent do it, and wait for that if it takes the place of the call."""
     store = delegator.store
     kind = HEADLESS if spawn.is_handover else BESIDE
     key = kind + delegator.key_of(spawn)
@@ -133,16 +146,17 @@ def ask_headless(
     with store.exclusive_if_free():
         request_id = _open_request(delegator, key, is_answer_wanted=spawn.is_handover)
         if request_id is None:
-            request = _request(delegator, spawn, definition)
             _check_room(delegator)
-            begin(request)
+            route = own_route(definition, delegator.settings)
+            request = delegator.request_of(spawn, definition, route=route)
+            delegator.count(request)
             store.submit(request)
             request_id = request.request_id
             note_handover(store, delegator.holder, key, request_id, delegator.agent_id)
     if not spawn.is_handover:
         _start(store.place, request_id)
         return Told("")
-    response = _wait(delegator, request_id, is_over)
+    response = _wait(delegator, request_id)
     if response is None:
         return Told(
             f"hostbridge: the rule {spawn.rule['name']} gives this to the agent "
@@ -167,25 +181,12 @@ def _open_request(
     return earlier if is_open else None
 
 
-def _request(
-    delegator: Delegator, spawn: Spawn, definition: Definition | None
-) -> Request:
-    _check_depth(delegator)
-    return delegator.request_of(
-        spawn, definition, route=own_route(definition, delegator.settings)
-    )
-
-
-def _check_depth(delegator: Delegator) -> None:
-    most = delegator.settings.max_depth
-    if delegator.depth > most:
-        raise NotPossible(
-            f"{delegator.depth} agents stand above it; {most} is the limit (max_depth)"
-        )
-
-
 def _check_room(delegator: Delegator) -> None:
-    """Check that one more may run beside those that rules have started here."""
+    """Check that one more may run: below its giver, and beside those started here."""
+    most, depth = delegator.settings.max_depth, delegator.depth
+    if depth > most:
+        above = f"{depth} agents stand above it; {most} is the limit (max_depth)"
+        raise NotPossible(above)
     store, slots = delegator.store, delegator.settings.slots
     given = map(RequestId, handed_over(store, delegator.holder))
     # One that nobody has claimed by then waits for the same call to be made again.
@@ -211,9 +212,7 @@ def _start(place: Place, request_id: str, session_id: str = "") -> bool:
     return start_detached(_SCRIPT, json.dumps(place.words()), request_id, session_id)
 
 
-def _wait(
-    delegator: Delegator, request_id: str, is_over: Callable[[], bool]
-) -> dict[str, Any] | None:
+def _wait(delegator: Delegator, request_id: str) -> dict[str, Any] | None:
     """The response once it is there; None if it is not in time.
 
     Whoever waits has the work begun, again if the process that did it is gone.
@@ -232,7 +231,7 @@ def _wait(
             # What a killed process held waits again.
             store.sweep()
             request = store.find_unfinished(RequestId(request_id))
-            if request is not None and is_over():
+            if request is not None and delegator.is_over():
                 give_up(store, request, "cancelled", "nobody waits for it any more")
             elif request is not None and request.claim is None and now_s >= start_s:
                 start_s = now_s + _START_S
@@ -273,12 +272,11 @@ def rule_notes(store: Store, request_id: str) -> list[str]:
     return [str(event.get("note")) for event in log if event.get("event") == "rule"]
 
 
-def late_answers(hook: HookContext) -> str:
-    """The answers that this session has not been told, once; empty if there are none.
+def late_answers(store: Store, session_id: str) -> str:
+    """The answers that a session has not been told, once; empty if there are none.
 
     A hook that waits for one tells it by itself.
     """
-    store, session_id = hook.store, hook.session.session_id
     texts = []
     for key, request_id in untold(store, session_id).items():
         response = _response(store, request_id)

@@ -23,7 +23,6 @@ import time
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from bridge.config import Settings
 from bridge.errors import StateUnavailable
@@ -33,9 +32,6 @@ from bridge.store.host_process import Liveness, identify, liveness
 from bridge.store.location import Place
 from bridge.store.plain_file import read_start
 from bridge.store.store import Store
-
-if TYPE_CHECKING:
-    from bridge.host.events import HookEvent
 
 _BY = "by-"
 _AGENTS = "agents"
@@ -94,7 +90,15 @@ class Pins:
             places = filter(None, map(self._place, held))
             yield from ((pid, place) for place in dict.fromkeys(places))
 
-    def own(self, store: Store, event: HookEvent, kind: str, host: HostProcess) -> bool:
+    def own(
+        self,
+        store: Store,
+        session_id: str,
+        kind: str,
+        host: HostProcess,
+        *,
+        starts: bool = False,
+    ) -> bool:
         """Whether the install `kind` acts for a session: the first one that asks does.
 
         This is decided again if another process resumes the session: it may have other
@@ -103,11 +107,11 @@ class Pins:
         """
         with store.state():
             pass  # makes and checks the guard, in which the pins lie
-        name = _name(event.text("session_id"), host)
+        name = _name(session_id, host)
         try:
             if self._host(name) != host:
                 # A session that is first seen now may already have agents of ours.
-                agents = [] if event.is_startup else [_AGENTS]
+                agents = [] if starts else [_AGENTS]
                 self._make(store, name, host, [_BY + kind, *agents])
             elif not self._kinds(name):
                 self._write(f"{name}/{_BY}{kind}")

@@ -6,8 +6,8 @@ import time
 
 import pytest
 
-from bridge.host import answer_wait
-from bridge.host.answer_wait import wait
+from bridge.bound import answer_wait
+from bridge.bound.answer_wait import wait
 from bridge.store.directory import Folder
 from bridge.store.records import load_key, seal_of
 

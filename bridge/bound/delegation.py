@@ -1,14 +1,18 @@
-"""The request that a rule makes of a call, and what becomes of the call."""
+"""Work that is given to an agent: by whom, as which request, and what is said of it.
+
+A rule gives away what a call was to do, or asks an agent beside an event; a step of a
+workflow asks one, and so does a tool of ours.
+"""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from bridge.config import Settings
 from bridge.errors import BridgeError
-from bridge.policy.rule_decision import Decision, Spawn
+from bridge.policy.rule_decision import Spawn
 from bridge.policy.rule_set import label_of, place_of
 from bridge.protocol.digest import sha256_of
 from bridge.protocol.failure_codes import FailureCode
@@ -21,6 +25,10 @@ from bridge.store.store import Store
 
 if TYPE_CHECKING:
     from bridge.agents.definition import Definition
+    from bridge.routes import RouteName
+    from bridge.tasks.task import Holder as TaskHolder
+
+_NO_SESSION = "no session is here to start it in; with `mode: headless` it needs none"
 
 
 class Told(NamedTuple):
@@ -32,16 +40,6 @@ class Told(NamedTuple):
     text: str
     is_refusal: bool = False
     notes: tuple[str, ...] = ()
-
-
-def add_told(decision: Decision, spawn: Spawn, told: Told) -> bool:
-    """Add to a decision what came of a rule's agent; whether that refuses the call."""
-    decision.notes += told.notes
-    if spawn.is_handover and told.is_refusal:
-        decision.block = told.text
-        return True
-    decision.notes += filter(None, [told.text])
-    return False
 
 
 class NotPossible(BridgeError):
@@ -58,46 +56,79 @@ def not_started(spawn: Spawn, why: object) -> Told:
     return Told(said)
 
 
-class Delegator(NamedTuple):
-    """Who gives work to an agent: by a call that a rule gives away, or by a step.
+class Delegator:
+    """Who gives work to an agent, where no session can start one.
 
     Attributes:
-        holder: whose record has what was given away (`store.tool_calls`): the session,
-            or the request of an agent on a route of ours.
-        agent_id: the subagent; empty for the main thread.
-        depth: how many agents stand above what it asks.
-        parent: the request that the agent serves; None in the main thread.
-        variables: its own.
+        holder: whose record has what was given away (`store.tool_calls`): the request
+            of an agent on a route of ours; or the session, see `bridge.host.handover`.
+        parent: the request that the giver serves; None in a session's main thread.
+        depth: how many agents stand above what is asked.
+        variables: the giver's own.
+        route: on which agents without a session are asked; None for their own.
+        agent_id: the subagent in a session; empty for any other giver.
+        is_over: whether nobody waits for an answer any more.
     """
 
-    settings: Settings
-    store: Store
-    holder: str
-    agent_id: str
-    depth: int
-    parent: str | None
-    variables: Mapping[str, Any]
+    has_session = False
 
-    @classmethod
-    def of_request(
-        cls,
+    def __init__(
+        self,
         settings: Settings,
         store: Store,
-        request_id: str,
+        holder: str,
         *,
+        parent: str | None,
         depth: int,
         variables: Mapping[str, Any],
-    ) -> Self:
-        """An agent on a route of ours, which is known by its request."""
-        return cls(
-            settings,
-            store,
-            request_id,
-            agent_id="",
-            depth=depth,
-            parent=request_id,
-            variables=variables,
-        )
+        route: RouteName | None = None,
+        agent_id: str = "",
+        is_over: Callable[[], bool] = lambda: False,
+    ) -> None:
+        self.settings = settings
+        self.store = store
+        self.holder = holder
+        self.parent = parent
+        self.depth = depth
+        self.variables = variables
+        self.route = route
+        self.agent_id = agent_id
+        self.is_over = is_over
+
+    def count(self, request: Request) -> None:
+        """Count an agent that is about to start; raises NotPossible if it must not."""
+
+    def check_can_offer(self) -> None:
+        """Check that the giver could be asked to start an agent by itself.
+
+        Raises:
+            NotPossible: it could not.
+        """
+        raise NotPossible(_NO_SESSION)
+
+    def offer(self, _request: Request, _key: str, /) -> None:
+        """Submit a request that only the giver may start, once for a key."""
+        raise NotPossible(_NO_SESSION)
+
+    def how_to_start(self, request_id: str) -> str:
+        """What tells the giver to start an agent that was offered."""
+        return request_id
+
+    def hand_over(self, _spawn: Spawn, _definition: Definition | None, /) -> Told:
+        """Give what a rule says to an agent of the session.
+
+        Raises:
+            BridgeError: it cannot be given.
+        """
+        raise NotPossible(_NO_SESSION)
+
+    def task_holder(self) -> TaskHolder:
+        """As whom the giver claims tasks."""
+        from bridge.tasks.claims import holder_of_run
+        from bridge.tasks.task import Holder
+
+        known = holder_of_run(self.store, self.parent)
+        return known or Holder(f"agent {self.holder}", request=self.parent)
 
     def find_definition(self, spawn: Spawn) -> Definition | None:
         """The definition of the agent that a rule names; None if it needs none.

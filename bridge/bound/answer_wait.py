@@ -21,7 +21,7 @@ import os
 import sys
 import time
 
-from bridge.host.call_notes import is_name, load, name_of
+from bridge.bound.call_notes import is_name, load, name_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 
 # The client moves what takes two minutes to the background.
 MAX_WAIT_S = 110
+# For those that may wait for an agent (bridge/bound/answer_wait.py, headless.py).
+WAIT_S = 150
 _POLL_S = 0.05
 MAX_CONTEXT = 9_000
 

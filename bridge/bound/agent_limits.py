@@ -1,4 +1,4 @@
-"""What a definition means in a session: what its agent may do, and which agent runs."""
+"""What limits an agent: its definition, and the agents above it, as its record says."""
 
 from __future__ import annotations
 
@@ -8,15 +8,16 @@ from typing import TYPE_CHECKING, Any
 from bridge.agents.agent_names import OF_PROJECT
 from bridge.config import Settings
 from bridge.errors import InvalidRequest
-from bridge.protocol.names import GENERAL
+from bridge.protocol.ids import RequestId, is_id
 from bridge.protocol.request import Request
 from bridge.store.location import Place
+from bridge.store.store import Store
 
 if TYPE_CHECKING:
     from bridge.agents.definition import Definition
 
-# The client's agent that begins with the session's conversation (`bridge.host.forks`).
-FORK = "fork"
+# More than any limit on depth.
+_MAX_ABOVE = 64
 
 
 def limits_of(definition: Definition | None) -> dict[str, Any]:
@@ -68,29 +69,13 @@ def check_rule_set(definition: Definition, settings: Settings, place: Place) -> 
         )
 
 
-def hosted(request: Request, definition: Definition, carrier: str | None) -> Request:
-    """The request as a session runs it: by which agent, and how that agent searches.
-
-    `carrier` is the session's name for our own agent, None if it does not know it.
-    """
-    if request.definition is None:
-        return request
-    from bridge.agents.search_tools import only_reads, search_note
-
-    resolved = request.definition
-    is_carried = carrier is not None and only_reads(definition)
-    note = search_note(definition, has_search=is_carried)
-    changed = {
-        "subagent_type": carrier if is_carried else resolved.subagent_type,
-        "prompt": f"{resolved.prompt}\n\n{note}" if note else resolved.prompt,
-    }
-    return request.with_(definition=resolved.with_(**changed))
-
-
-def subagent_type(request: Request) -> str:
-    """The client's agent that runs the request."""
-    if request.context_from is not None:
-        return FORK
-    if request.definition is None:
-        return request.agent_type
-    return request.definition.subagent_type or GENERAL
+def agents_above(store: Store, request: Request) -> tuple[str, ...]:
+    """The agent of a request, the one that made the request, and so on."""
+    names = [request.ruled_as]
+    while (parent := request.parent_request_id) is not None and len(names) < _MAX_ABOVE:
+        found = store.find(RequestId(parent)) if is_id(parent) else None
+        if found is None or found.request is None:
+            break
+        request = found.request
+        names.append(request.ruled_as)
+    return tuple(names)

@@ -21,8 +21,8 @@ from hookprocesses import INSTALLED
 from polling import wait_until
 from rulehooks import run
 
-from bridge.host import headless
-from bridge.host.agent_rules import AgentRules
+from bridge.bound import headless
+from bridge.bound.agent_rules import AgentRules
 from bridge.store.tool_calls import HEADLESS, note_handover, untold
 
 pytestmark = pytest.mark.slow

@@ -14,11 +14,10 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from bridge.protocol import plain_json
-from bridge.protocol.wording import MAX_LINE, clean, one_line
+from bridge.protocol.wording import MAX_LINE, MAX_NOTE, clean, one_line
 
 MAX_CONTEXT = 9_000
 MAX_REASON = 2_000
-MAX_NOTE = 400
 
 # The shell half turns this into the client's "block", for FileChanged only: an
 # interpreter that cannot start exits with 2 by itself.

@@ -1,4 +1,4 @@
-"""What hooks log for people: failures for `hostbridge doctor`, and BRIDGE_DEBUG."""
+"""What hooks, and what they start, log for people: `hostbridge doctor` shows it."""
 
 import os
 import sys
@@ -9,9 +9,7 @@ from pathlib import Path
 
 from bridge.config import Settings
 from bridge.errors import BridgeError, StateVanished
-from bridge.host.context import HookContext
-from bridge.host.events import DECIDED_ONCE
-from bridge.host.output import HookOutput
+from bridge.policy.tool_classes import DECIDED_ONCE
 from bridge.store.directory import Folder
 from bridge.store.journal import append_line
 from bridge.store.location import Place, open_state
@@ -29,7 +27,7 @@ def log_failure(event_name: str) -> None:
         import traceback
 
         with _home() as folder:
-            _append(folder, ERRORS, f"{event_name}\n{traceback.format_exc()}")
+            append(folder, ERRORS, f"{event_name}\n{traceback.format_exc()}")
     except Exception:  # noqa: BLE001, S110 - there is nowhere left to complain
         pass
 
@@ -37,7 +35,7 @@ def log_failure(event_name: str) -> None:
 def log_text(text: str) -> None:
     """Log what `hostbridge doctor` should show; never raises."""
     with suppress(BridgeError, OSError), _home() as folder:
-        _append(folder, ERRORS, f"{text}\n")
+        append(folder, ERRORS, f"{text}\n")
 
 
 def log_settings(files: Iterable[Path], problems: list[str]) -> None:
@@ -47,7 +45,7 @@ def log_settings(files: Iterable[Path], problems: list[str]) -> None:
         changed = [os.lstat(file).st_ctime for file in files if os.path.lexists(file)]
         if facts is None or facts.st_mtime < max(changed, default=0.0):
             listed = "\n".join(problems)
-            _append(folder, ERRORS, f"settings, read as if not there\n{listed}\n")
+            append(folder, ERRORS, f"settings, read as if not there\n{listed}\n")
 
 
 def _home() -> Folder:
@@ -67,20 +65,7 @@ def _is_fault(error: BaseException | None, event_name: str) -> bool:
     return not isinstance(error, StateVanished)
 
 
-def log_answer(hook: HookContext, output: HookOutput) -> None:
-    """Log an event and what was answered."""
-    event = hook.event
-    fields = {
-        key: event.raw[key]
-        for key in ("session_id", "agent_id", "tool_name", "tool_use_id", "source")
-        if key in event.raw
-    }
-    said = (output.stdout.decode() or output.stderr)[:2000]
-    text = f"{event.name} {fields} -> exit {output.exit_code} {said}\n"
-    with hook.store.state() as state:
-        _append(state.directory, "debug.log", text)
-
-
-def _append(folder: Folder, name: str, text: str) -> None:
+def append(folder: Folder, name: str, text: str) -> None:
+    """Add a line, with the time, to a log that is kept within bounds."""
     entry = f"{time.strftime('%Y-%m-%dT%H:%M:%S')} {text}".encode("utf-8", "replace")
     append_line(folder, name, entry, max_bytes=MAX_BYTES, older=f"{name}.1")

@@ -17,8 +17,9 @@ from headlessworld import (
 from polling import wait_until
 from rulehooks import run
 
-from bridge.host import headless
-from bridge.host.hook_table import TIMEOUT_S, WAIT_S
+from bridge.bound import headless
+from bridge.bound.answer_wait import WAIT_S
+from bridge.host.hook_table import TIMEOUT_S
 from bridge.protocol.ids import RequestId
 from bridge.store.tool_calls import untold
 

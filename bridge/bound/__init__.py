@@ -1,0 +1,1 @@
+"""What binds an agent, whoever runs it: rules, steps, grants, budgets, delegation."""
