@@ -1,4 +1,4 @@
-"""What a run is given: texts for a flow, typed JSON for a pipeline. Pure."""
+"""What a run is given: typed JSON, of a flow texts. Pure."""
 
 from __future__ import annotations
 
@@ -31,18 +31,10 @@ def params_of(plan: Plan, given: Mapping[str, Any]) -> dict[str, Any]:
     """What a run has as its parameters.
 
     Raises:
-        InvalidRequest: an input of a pipeline is missing, unknown, or of another type.
+        InvalidRequest: an input is missing, unknown, or of another type.
     """
-    if plan.get("form") == "pipeline":
-        return _inputs(plan, given)
-    known = plan["params"].items()
-    defaults = {name: value for name, value in known if value is not None}
-    return defaults | {name: printable(value) for name, value in given.items()}
-
-
-def _inputs(plan: Plan, given: Mapping[str, Any]) -> dict[str, Any]:
     what = f"pipeline {plan['name']}" if plan["name"] else "the pipeline"
-    known = plan.get("inputs", {})
+    known = plan["inputs"]
     given = {declared_as(name, known): value for name, value in given.items()}
     for name in given:
         if name not in known:

@@ -31,8 +31,6 @@ def link(plan: Plan) -> tuple[Linked, Details]:
         "issues": asked_about_issues(plan),
     }
     linked_plan: Linked = {"schemaVersion": VERSION, "nodes": nodes, "out": out}
-    if "form" in plan:
-        linked_plan["form"] = plan["form"]
     if "outputs" in plan:
         linked_plan["outputs"] = plan["outputs"]
     return linked_plan, details
@@ -42,7 +40,7 @@ def _said(plan: Plan, detail: Detail) -> Detail:
     """What a step says, the prompt included that is not its agent's for ever."""
     if "own" not in detail or not has_variables(plan["agents"][detail["own"]]):
         return detail
-    return {**detail, "text": instruction_of(plan, detail)}
+    return {**detail, "prompt": instruction_of(plan, detail)}
 
 
 def _sources(edges: list[Edge]) -> list[str]:

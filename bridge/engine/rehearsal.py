@@ -84,7 +84,7 @@ class Rehearsal:
         self.plan, self.details = link(plan)
         # No file has the prompts of its temporary agents.
         self.details["details"] = {
-            name: {**detail, "text": instruction_of(plan, detail)}
+            name: {**detail, "prompt": instruction_of(plan, detail)}
             for name, detail in plan["details"].items()
         }
         self.run = run

@@ -257,9 +257,8 @@ class HeldRun:
             "tokens": root["tokens"],
             "until": until_now(root, state),
             "policy": root["policy"],
+            "nodes": nodes_now(self.run, state),
         }
-        if "form" in self.run:
-            bounds["nodes"] = nodes_now(self.run, state)
         return {**self.run, **bounds}  # type: ignore[typeddict-item]
 
     def write(self, run: Run, *, durable: bool = False) -> None:
@@ -310,15 +309,14 @@ class HeldRun:
             self.tree.effects[act](self, id_, node)
         # While it was done, agents of a called run may have been counted.
         self.run = {**self.run, "due": left}
-        if may_ask and "form" in run:
-            for name in run["open"]:
-                if run["nodes"][name].get("kind") == "tool":
-                    self.tree.effects["tool"](self, request_id(run, name), name)
+        for name in run["open"] if may_ask else ():
+            if run["nodes"][name].get("kind") == "tool":
+                self.tree.effects["tool"](self, request_id(run, name), name)
 
     def _find_long(self) -> None:
         """What is open that takes long, and that nobody does."""
         run = self.run
-        if "form" not in run or run["status"] != "running" or self.tree.is_off():
+        if run["status"] != "running" or self.tree.is_off():
             return
         for name, entry in run["nodes"].items():
             asked = request_id(run, name)
@@ -338,7 +336,7 @@ class HeldRun:
 
 def _leads_only_to_tools(run: Run, before: Run) -> bool:
     """Whether a step has made nothing due, but calls of tools."""
-    if run["due"] or run["status"] != before["status"] or "form" not in run:
+    if run["due"] or run["status"] != before["status"]:
         return False
     new = [name for name in run["open"] if name not in before["open"]]
     return bool(new) and all(run["nodes"][each].get("kind") == "tool" for each in new)

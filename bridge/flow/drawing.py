@@ -15,7 +15,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
-from bridge.flow.graph import graph_of, text_of
+from bridge.flow.filling import written
+from bridge.flow.graph import graph_of
 from bridge.protocol.wording import one_line
 
 if TYPE_CHECKING:
@@ -118,10 +119,11 @@ def label_of(node: Shown, detail: Detail) -> Drawn | None:
     else:
         who = f"${detail['own']}" if "own" in detail else detail["agent"]
     who += f" ({detail['model']})" if "model" in detail else ""
-    who += ": " if detail.get("text") else ""
+    said = _one_line(written(detail.get("prompt", "")))
+    who += ": " if detail.get("prompt") else ""
     end = f" -> {node['var']}" if "var" in node else ""
     end += f", retry {_at_most(node['retry'])}" if "retry" in node else ""
-    return Drawn(who, _one_line(text_of(detail.get("text", []))), end)
+    return Drawn(who, said, end)
 
 
 def _of_pipeline(node: Shown, detail: Detail) -> Drawn:

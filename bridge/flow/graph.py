@@ -14,12 +14,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from bridge.flow.compiler import FAILED, NOT_FAILED, OTHERWISE
-from bridge.flow.filling import instruction_of
+from bridge.flow.filling import instruction_of, references_in, written
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from bridge.flow.details import Part
     from bridge.flow.plan import Code, Plan
 
     Json = dict[str, Any]
@@ -36,20 +35,6 @@ def graph_of(plan: Plan) -> Json:
     }
 
 
-def text_of(parts: list[Part]) -> str:
-    """A text as it is written, references in their braces."""
-    return "".join(map(_written, parts))
-
-
-def _written(part: Part) -> str:
-    if isinstance(part, str):
-        return part
-    if "var" in part:
-        return f"{{{'.'.join([part['var'], *part['path']])}}}"
-    default = "" if part["default"] is None else f":{part['default']}"
-    return f"{{{{{part['param']}{default}}}}}"
-
-
 def _node(plan: Plan, name: str) -> Json:
     node, detail = plan["nodes"][name], plan["details"][name]
     kind = detail.get("shows") or _TYPES.get(node["kind"], node["kind"])
@@ -59,18 +44,19 @@ def _node(plan: Plan, name: str) -> Json:
     if "says" in detail:
         retry = {"retry": node["retry"]} if "retry" in node else {}
         return shown | {"says": detail["says"], **retry}
-    parts = [p for text in detail.get("arguments", {}).values() for p in text]
-    parts += instruction_of(plan, detail)
-    if "arguments" in detail:
-        given = detail["arguments"]
-        shown["arguments"] = {key: text_of(text) for key, text in given.items()}
+    said = detail.get("given") or instruction_of(plan, detail)
+    if "given" in detail:
+        texts = iter(said[2:])
+        shown["arguments"] = {
+            key: written(text) for key, text in zip(texts, texts, strict=True)
+        }
     elif node["kind"] != "pass":
-        shown["instruction"] = text_of(parts)
+        shown["instruction"] = written(said)
     shown |= {"outputVar": node["var"]} if "var" in node else {}
     shown |= {"model": detail["model"]} if "model" in detail else {}
     shown |= {"retry": node["retry"]} if "retry" in node else {}
-    used = [p["var"] for p in parts if not isinstance(p, str) and "var" in p]
-    return shown | ({"templateVars": list(dict.fromkeys(used))} if used else {})
+    used = list(dict.fromkeys(references_in(said)))
+    return shown | ({"templateVars": used} if used else {})
 
 
 def _edges(plan: Plan) -> Iterator[Json]:

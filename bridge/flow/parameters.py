@@ -10,6 +10,7 @@ from bridge.flow.syntax_tree import Parameter, output_of, texts_of, walk
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator
 
+    from bridge.flow.plan import Input
     from bridge.flow.problems import Findings
     from bridge.flow.syntax_tree import Flow, Visit
 
@@ -43,15 +44,27 @@ def wrong_arguments(
 
     `way` says how a missing one is given.
     """
-    defaults = {param.name for param in flow.head.params if param.default is not None}
-    used = list(_used(flow, walk(flow.body)))
-    known = {part.name for part in flow.head.params} | {part.name for part in used}
-    needed = {part.name for part in used if part.default is None} - defaults
-    for name in sorted(set(given) - known):
+    known = inputs_of(flow)
+    for name in sorted(set(given) - known.keys()):
         hint = near(name, known) or f"; it has {', '.join(sorted(known)) or 'none'}"
         yield f"no parameter is called {name!r}{hint}"
-    for name in sorted(needed - {*given}):
-        yield f"the parameter {name!r} is missing{way}"
+    for name in sorted(known.keys() - {*given}):
+        if known[name].get("required"):
+            yield f"the parameter {name!r} is missing{way}"
+
+
+def inputs_of(flow: Flow) -> dict[str, Input]:
+    """The parameters of a flow, declared or not; those that it needs are required."""
+    found: dict[str, Input] = {}
+    for declared in flow.head.params:
+        found[declared.name] = {"type": "string"}
+        if declared.default is not None:
+            found[declared.name]["default"] = declared.default
+    for part in _used(flow, walk(flow.body)):
+        described = found.setdefault(part.name, {"type": "string"})
+        if part.default is None and "default" not in described:
+            described["required"] = True
+    return found
 
 
 def _used(flow: Flow, visits: Iterable[Visit]) -> Iterator[Parameter]:

@@ -74,13 +74,11 @@ def _compiled(pipeline: Pipeline) -> Plan:
         details[step.id] = step.detail
         edges = [(step.id, None)]
     plan: Plan = {
-        "schemaVersion": 1,
-        "form": "pipeline",
+        "schemaVersion": 2,
         "name": pipeline.name,
         "source": hashlib.sha256(pipeline.source.encode()).hexdigest(),
         "nodes": nodes,
         "out": edges,
-        "params": {},
         "inputs": pipeline.inputs,
         "agents": {},
         "details": details,

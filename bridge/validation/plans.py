@@ -266,13 +266,11 @@ class _Plan:
     def plan(self, last: str, outputs: str) -> Plan:
         """The whole plan."""
         return {
-            "schemaVersion": 1,
-            "form": "pipeline",
+            "schemaVersion": 2,
             "name": self._name,
             "source": "",
             "nodes": self._nodes,
             "out": [(last, None)],
-            "params": {},
             "inputs": {},
             "agents": {},
             "details": self._details,
