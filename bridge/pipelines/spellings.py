@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 from bridge.agents.validate import check
 from bridge.hints import did_you_mean
 from bridge.pipelines.fields import ApprovalFields, WaitFields
-from bridge.pipelines.foreign_tools import foreign_step
+from bridge.pipelines.foreign import foreign_step
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from bridge.agents.diagnostic import Place
-    from bridge.pipelines.foreign_tools import Foreign
+    from bridge.pipelines.foreign import Foreign
     from bridge.pipelines.reading import Reading
 
 _MAPPINGS = frozenset({"set", "arguments", "inputs"})

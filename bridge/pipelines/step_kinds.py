@@ -11,6 +11,7 @@ from bridge.agents.diagnostic import describe
 from bridge.hints import did_you_mean
 from bridge.pipelines.argv import NeedsShell, split_command
 from bridge.pipelines.expressions import Known
+from bridge.pipelines.foreign import foreign
 from bridge.pipelines.reading import Made, Reading
 from bridge.policy.command_grants import refusal
 from bridge.protocol.names import GENERAL
@@ -41,17 +42,11 @@ _MADE = {
     "merge": ("commit", "how", "into", "conflict", "change"),
     "remove": (),
 }
-_FOLDER = "{}.output.folder"
-_RENAMED_FOLDER = dict.fromkeys(
-    ("clone_id", "worktree_id", "clone_path", "worktree_path", "path"), _FOLDER
-) | {"branch_name": "{}.output.branch"}
-_RENAMED_RUN = {"run_id": "{}.output.request_id"}
 # Fields of an agent's step, and what they are in a plan.
 _OF_CALL = {
     "prompt": "prompt", "task_id": "task_id", "workflow": "workflow", "mode": "mode",
     "model": "model", "arguments": "arguments", "worktree": "cwd",
 }  # fmt: skip
-_COMPLETED = dict.fromkeys(("completed", "success"), "{}.status == 'completed'")
 
 
 def read_agent(step: Reading) -> Made:
@@ -75,7 +70,7 @@ def read_agent(step: Reading) -> Made:
         _check_agent(step, name)
     if raw.get("background") or step.is_foreign:
         node["background"] = True
-        known = Known(("request_id", "agent", "task_id"), _RENAMED_RUN)
+        known = Known(("request_id", "agent", "task_id"), foreign("outputs")["agent"])
     says = f"{name}: {raw.get('prompt') or raw.get('task_id') or ''}"
     return Made("agent", says, node, detail, known)
 
@@ -210,7 +205,7 @@ def read_wait(step: Reading) -> Made:
     if step.is_foreign:
         # Elsewhere a wait ends well whatever the agent did, and says how that was.
         node["on_failure"] = "skip"
-        known = Known(known.fields, _COMPLETED)
+        known = Known(known.fields, foreign("outputs")["wait"])
     return Made("wait", says, node, {}, known)
 
 
@@ -277,8 +272,7 @@ def read_worktree(step: Reading) -> Made:
         return Made("worktree", "worktree", node, {})
     arguments = step.given(_WORKTREE[action])
     detail: Detail = {"worktree": {"action": action, "arguments": arguments}}
-    renamed = _RENAMED_FOLDER if action == "create" else {}
-    known = Known(_MADE[action], renamed)
+    known = Known(_MADE[action], foreign("outputs").get(action, {}))
     return Made("worktree", f"worktree {action}", node, detail, known)
 
 

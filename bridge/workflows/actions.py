@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from bridge.agents.diagnostic import Place, describe
 from bridge.hints import did_you_mean
+from bridge.pipelines.foreign import foreign
 from bridge.policy.tool_names import is_own_server
 from bridge.workflows.own_tools import (
     SPAWNS,
@@ -37,11 +38,6 @@ if TYPE_CHECKING:
 KINDS = (
     "inject_message", "set_variable", "increment_variable", "call_tool", "spawn_agent",
 )  # fmt: skip
-_ALIASES = {
-    "inject_context": "inject_message",
-    "call_mcp_tool": "call_tool",
-    "start_agent": "spawn_agent",
-}
 _FIELDS = {
     "inject_message": ("content", "message"),
     "set_variable": ("name", "variable", "value"),
@@ -54,15 +50,6 @@ _FIELDS = {
         "variables", "schema", "timeout", "into", "output_as",
     ),
 }  # fmt: skip
-# What others have as an action.
-_ELSEWHERE = dict.fromkeys(
-    ("end_workflow", "exit_workflow", "complete_workflow"),
-    "; a workflow ends once its exit_condition holds",
-)
-# Of public files; what they ask for is arranged otherwise here.
-_IGNORED = {"spawn_agent": frozenset({
-    "provider", "terminal", "isolation", "parent_session_id", "branch_name",
-})}  # fmt: skip
 
 
 class ActionReader:
@@ -105,9 +92,9 @@ class ActionReader:
             return None
         written, kind, fields, at = named
         if kind not in KINDS:
-            hint = did_you_mean(written, (*KINDS, *_ALIASES))
+            hint = did_you_mean(written, (*KINDS, *foreign("actions")))
             way = hint or f"; there are {', '.join(KINDS)}"
-            way = _ELSEWHERE.get(written, way)
+            way = foreign("no_actions").get(written, way)
             self.tree.error((*place, *at), f"unknown action {written!r}{way}")
             return None
         self._check_fields(kind, (*place, *at), fields)
@@ -124,7 +111,7 @@ class ActionReader:
             return
         outer = place[:-1] if "action" in fields else place
         for name in fields.keys() - {*_FIELDS[kind], "action", "when"}:
-            if name in _IGNORED.get(kind, ()):
+            if name in foreign("ignored_of_actions").get(kind, ()):
                 self.tree.warn((*outer, name), "changes nothing here")
             else:
                 hint = did_you_mean(name, _FIELDS[kind])
@@ -248,14 +235,15 @@ def kind_of(item: Any) -> tuple[str, str, Any, Place] | None:
     """An action's name as written, its kind, its fields, and where they stand."""
     if not isinstance(item, dict):
         return None
+    ours = foreign("actions")
     if "action" in item:
         written = str(item["action"])
-        return written, _ALIASES.get(written, written), item, ("action",)
+        return written, ours.get(written, written), item, ("action",)
     names = [name for name in item if name != "when"]
     if len(names) != 1:
         return None
     written = names[0]
-    return written, _ALIASES.get(written, written), item[written], (written,)
+    return written, ours.get(written, written), item[written], (written,)
 
 
 def pairs_of(place: Place, fields: Any) -> list[tuple[str, Any, Place]]:

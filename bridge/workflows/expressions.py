@@ -16,6 +16,7 @@ from bridge.agents import templates
 from bridge.agents.diagnostic import Place, describe
 from bridge.agents.fields import template_names
 from bridge.hints import did_you_mean
+from bridge.pipelines.foreign import foreign
 from bridge.policy.condition_compiler import (
     EVENT_NAMES,
     InvalidCondition,
@@ -35,15 +36,6 @@ NAMES = frozenset(
     {*EVENT_NAMES, "vars", "state", "session_id", "tool_failed", "settings"}
 )
 _BRACES = re.compile(r"(?<!\$)\{\{")
-# Functions of public files, and what does the same here.
-_FOREIGN = {
-    "mcp_called": "set a variable in on_tool, and ask for that",
-    "mcp_failed": "set a variable in on_tool with `ok: false`, and ask for that",
-    "mcp_result_has": "carry the field into a variable in on_tool",
-    "mcp_result_is_null": "carry the result into a variable in on_tool",
-    "task_tree_complete": "call list_ready_tasks or get_task in on_enter, with `into`",
-    "has_ready_tasks": "call list_ready_tasks in on_enter, with `into`",
-}
 
 
 @dataclass(slots=True)
@@ -177,7 +169,7 @@ def _fields_of(code: Any) -> set[str]:
 
 
 def _explained(message: str) -> str:
-    for name, way in _FOREIGN.items():
+    for name, way in foreign("functions").items():
         if f"unknown function '{name}'" in message:
             return f"unknown function {name!r}; {way}"
     return message

@@ -26,13 +26,14 @@ from bridge.agents.foreign_fields import OF_AN_AGENT, other_kind
 from bridge.agents.validate import check
 from bridge.agents.yaml_source import Tree, read_tree
 from bridge.hints import did_you_mean
+from bridge.pipelines.foreign import without_foreign
 from bridge.pipelines.problems import InvalidWorkflow
 from bridge.policy.step_workflow import VERSION
 from bridge.store.location import with_tilde
 from bridge.workflows import steps
 from bridge.workflows.actions import ActionReader
 from bridge.workflows.expressions import Expressions, misnamed
-from bridge.workflows.fields import ELSEWHERE, StepFields, WorkflowFields
+from bridge.workflows.fields import StepFields, WorkflowFields
 from bridge.workflows.paths import check_paths
 from bridge.workflows.variables_set import Owners, set_in
 
@@ -153,13 +154,8 @@ class _Reader:
         """The fields, without those that are obeyed elsewhere or nowhere."""
         if not isinstance(self.value, dict):
             return self.value
-        for name in sorted(ELSEWHERE.keys() & self.value.keys()):
-            message = f"a step workflow has no {name}; {ELSEWHERE[name]}"
-            self.tree.error((name,), message)
-        owned = {**self.value}
-        for name in (*ELSEWHERE, "owners"):
-            owned.pop(name, None)
-        return owned
+        owned = without_foreign(self.tree, (), self.value, "workflow")
+        return {key: each for key, each in owned.items() if key != "owners"}
 
     def read(self, name: str, layer: str, digest: str) -> CompiledWorkflow | None:
         """The compiled workflow; its problems are in the tree."""

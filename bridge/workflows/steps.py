@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 from bridge.agents.diagnostic import Place
 from bridge.agents.validate import check
 from bridge.hints import did_you_mean
+from bridge.pipelines.foreign import without_foreign
 from bridge.workflows import tool_lists
 from bridge.workflows.fields import (
-    OF_A_STEP,
     CommandFields,
     StepFields,
     StepRuleFields,
@@ -36,12 +36,9 @@ _SHELLS = ["Bash", "Monitor", "PowerShell"]
 
 def fields_of(tree: Tree, place: Place, value: Any) -> StepFields | None:
     """The fields of a step; None if it has no name that others could use."""
-    known = value
     if isinstance(value, dict):
-        for name in sorted(OF_A_STEP.keys() & value.keys()):
-            tree.error((*place, name), f"a step has no {name}; {OF_A_STEP[name]}")
-        known = {key: each for key, each in value.items() if key not in OF_A_STEP}
-    _, fields = check(StepFields, tree, known, place)
+        value = without_foreign(tree, place, value, "step")
+    _, fields = check(StepFields, tree, value, place)
     return fields if isinstance(fields.name, str) else None
 
 
