@@ -20,7 +20,7 @@ from bridge.agents.diagnostic import describe
 from bridge.agents.fields import check_rules
 from bridge.agents.validate import check
 from bridge.agents.yaml_source import read_tree
-from bridge.pipelines.expressions import Expressions, Scope
+from bridge.pipelines.expressions import Scope, ScopedExpressions
 from bridge.pipelines.fields import InputFields, PipelineFields
 from bridge.pipelines.pipeline import Pipeline
 from bridge.pipelines.step_reader import StepReader
@@ -55,7 +55,7 @@ def read_pipeline(
     raw_steps = fields.steps if isinstance(fields.steps, list) else []
     names = (each.get("id") for each in raw_steps if isinstance(each, dict))
     later = {name for name in names if isinstance(name, str)}
-    expressions = Expressions(tree, Scope(inputs, around.settings, {}, later))
+    expressions = ScopedExpressions(tree, Scope(inputs, around.settings, {}, later))
     reader = StepReader(expressions, around, allow)
     if tree.value is not None and not raw_steps:
         tree.error(("steps",), "a pipeline has at least one step")
@@ -65,7 +65,7 @@ def read_pipeline(
     read = [reader.read(raw, ("steps", at)) for at, raw in enumerate(raw_steps)]
     outputs = None
     if fields.outputs:
-        outputs = expressions.value(fields.outputs, ("outputs",))
+        outputs = expressions.value(("outputs",), fields.outputs)
     order = {"error": 0, "warning": 1}
     problems = sorted(
         tree.problems, key=lambda each: (order[each.level], each.line, each.column or 0)

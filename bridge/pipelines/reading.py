@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from bridge.agents.diagnostic import Place
     from bridge.flow.details import Detail, Template
     from bridge.flow.plan import Kind, Step
-    from bridge.pipelines.expressions import Expressions
+    from bridge.pipelines.expressions import ScopedExpressions
     from bridge.pipelines.surroundings import Surroundings
 
 
@@ -38,7 +38,7 @@ class Reading:
     id: str
     raw: Mapping[str, Any]
     place: Place
-    expressions: Expressions
+    expressions: ScopedExpressions
     around: Surroundings
     allow: list[str]
     places: dict[str, Place] = field(default_factory=dict)
@@ -54,7 +54,7 @@ class Reading:
 
     def value(self, name: str) -> Template:
         """A field, compiled."""
-        return self.expressions.value(self.raw[name], self.place_of(name))
+        return self.expressions.value(self.place_of(name), self.raw[name])
 
     def seconds(self, name: str) -> Template:
         """A length of time, compiled: seconds, or a text such as 90s, 5m or 1h30m."""
@@ -90,7 +90,7 @@ class Reading:
             (
                 key,
                 self.expressions.value(
-                    one, self.places.get(key, (*self.place_of(name), key))
+                    self.places.get(key, (*self.place_of(name), key)), one
                 ),
             )
             for key, one in raw.items()

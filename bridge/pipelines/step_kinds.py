@@ -91,7 +91,7 @@ def read_exec(step: Reading) -> Made:
     words: list[Any] = raw if isinstance(raw, list) else []
     if isinstance(raw, str):
         # The whole text first: its places are right.
-        step.expressions.text(raw, place)
+        step.expressions.text(place, raw)
         try:
             words = split_command(raw)
         except NeedsShell as error:
@@ -105,7 +105,7 @@ def read_exec(step: Reading) -> Made:
     texts = [str(word) for word in words]
     is_list = isinstance(raw, list)
     argv = [
-        step.expressions.text(text, (*place, at) if is_list else place)
+        step.expressions.text((*place, at) if is_list else place, text)
         for at, text in enumerate(texts)
     ]
     call: ExecCall = {"argv": ["list", 0, *argv], "allow": step.allow}
@@ -219,7 +219,7 @@ def _awaited(step: Reading, named: str) -> str:
         )
     elif name in step.expressions.scope.later:
         # The same words as of any other reference.
-        step.expressions.condition(f"steps[{name!r}]", step.place_of("for"))
+        step.expressions.condition(step.place_of("for"), f"steps[{name!r}]")
     elif name not in (known := step.expressions.scope.steps):
         hint = did_you_mean(name, known) or ": name one above it"
         way = "or a time such as 90s or 5m"

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from bridge.agents.yaml_source import Tree
     from bridge.flow.details import Template
     from bridge.flow.plan import Code, Step
-    from bridge.pipelines.expressions import Expressions
+    from bridge.pipelines.expressions import ScopedExpressions
     from bridge.pipelines.surroundings import Surroundings
 
 _ID = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,55}\Z")
@@ -58,7 +58,7 @@ class StepReader:
     """Reads the steps of one file, in their order."""
 
     def __init__(
-        self, expressions: Expressions, around: Surroundings, allow: list[str]
+        self, expressions: ScopedExpressions, around: Surroundings, allow: list[str]
     ) -> None:
         self.expressions = expressions
         self.tree: Tree = expressions.tree
@@ -161,7 +161,7 @@ class StepReader:
     def _condition(self, raw: Mapping[str, Any], place: Place) -> Code | None:
         if "condition" not in raw:
             return None
-        code = self.expressions.condition(raw["condition"], (*place, "condition"))
+        code = self.expressions.condition((*place, "condition"), raw["condition"])
         return None if code is True else code
 
     def _repeat(self, raw: Mapping[str, Any], place: Place) -> Repeat | None:
@@ -174,7 +174,7 @@ class StepReader:
             hint = did_you_mean(start, steps)
             hint = hint or "; a jump leads back, to a step above or to this one"
             self.tree.error((*at, "from"), f"no step before here is {start!r}{hint}")
-        when = self.expressions.condition(fields.get("while", True), (*at, "while"))
+        when = self.expressions.condition((*at, "while"), fields.get("while", True))
         if "while" not in fields and "max" not in fields:
             message = "goes round for ever: say while it does so, or how often (max)"
             self.tree.error(at, message)

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from bridge.agents.yaml_source import Tree
     from bridge.policy.step_record import Action
-    from bridge.workflows.expressions import Expressions
+    from bridge.workflows.expressions import StepExpressions
 
     Json = dict[str, Any]
 
@@ -64,7 +64,7 @@ class ActionReader:
     def __init__(
         self,
         tree: Tree,
-        expressions: Expressions,
+        expressions: StepExpressions,
         where: str,
         check_agent: Callable[[str], str | None],
     ) -> None:

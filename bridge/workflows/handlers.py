@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from bridge.agents.yaml_source import Tree
     from bridge.policy.step_record import Action, Handler
     from bridge.workflows.actions import ActionReader
-    from bridge.workflows.expressions import Expressions
+    from bridge.workflows.expressions import StepExpressions
     from bridge.workflows.fields import StepFields
 
 _OWN = ("when", "ok", "do")
@@ -41,7 +41,7 @@ class HandlerReader:
         self,
         tree: Tree,
         place: Place,
-        expressions: Expressions,
+        expressions: StepExpressions,
         actions: ActionReader,
     ) -> None:
         self.tree = tree

@@ -32,7 +32,7 @@ from bridge.policy.step_workflow import VERSION
 from bridge.store.location import with_tilde
 from bridge.workflows import steps
 from bridge.workflows.actions import ActionReader
-from bridge.workflows.expressions import Expressions, misnamed
+from bridge.workflows.expressions import NAMES, StepExpressions, misnamed
 from bridge.workflows.fields import StepFields, WorkflowFields
 from bridge.workflows.paths import check_paths
 from bridge.workflows.variables_set import Owners, set_in
@@ -169,7 +169,7 @@ class _Reader:
         declared = self._variables()
         found = self._steps()
         owners = self._owners(declared, found)
-        expressions = Expressions.of(tree, {*declared, *owners.known})
+        expressions = StepExpressions(tree, NAMES.union(declared, owners.known))
         where = with_tilde(tree.file)
         actions = ActionReader(tree, expressions, where, self.check_agent)
         compiled = {}
@@ -220,7 +220,7 @@ class _Reader:
 
     def _computed(self, declared: Json) -> Json:
         """First values that ask for a setting: `${{ settings.NAME }}`."""
-        expressions = Expressions(self.tree, frozenset({"settings"}))
+        expressions = StepExpressions(self.tree, frozenset({"settings"}))
         found = {}
         for name, value in declared.items():
             if isinstance(value, str) and "${{" in value:
@@ -271,7 +271,7 @@ class _Reader:
                 owners = owners.with_owner(name, owner)
         return owners
 
-    def _stop(self, expressions: Expressions) -> PrematureStop | None:
+    def _stop(self, expressions: StepExpressions) -> PrematureStop | None:
         value = self.fields.on_premature_stop
         if value is None:
             return None
@@ -284,7 +284,7 @@ class _Reader:
         return stop
 
     def _check_use(
-        self, declared: Json, owners: Owners, expressions: Expressions
+        self, declared: Json, owners: Owners, expressions: StepExpressions
     ) -> None:
         for name in declared:
             if name not in expressions.used and name not in owners.known:

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
         Transition,
     )
     from bridge.workflows.actions import ActionReader
-    from bridge.workflows.expressions import Expressions
+    from bridge.workflows.expressions import StepExpressions
 
 _STOPS = 3
 _SHELLS = ["Bash", "Monitor", "PowerShell"]
@@ -43,7 +43,7 @@ def fields_of(tree: Tree, place: Place, value: Any) -> StepFields | None:
 
 
 def stop_in(
-    tree: Tree, place: Place, value: Any, expressions: Expressions
+    tree: Tree, place: Place, value: Any, expressions: StepExpressions
 ) -> PrematureStop | None:
     """What is said at a premature end of a turn."""
     if isinstance(value, str):
@@ -63,7 +63,7 @@ class StepReader:
         tree: Tree,
         place: Place,
         fields: StepFields,
-        expressions: Expressions,
+        expressions: StepExpressions,
         actions: ActionReader,
     ) -> None:
         self.tree = tree
