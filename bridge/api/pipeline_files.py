@@ -155,21 +155,18 @@ def _answer_fields(agents: Agents, name: str) -> Collection[str] | None:
 
 
 def _arguments_of(name: str) -> Arguments | str:
-    from pydantic import AliasChoices
-
     from bridge.tasks.tool_table import find_tool
+    from bridge.workflows.own_tools import argument_names
 
     try:
-        fields = find_tool(name).arguments.model_fields
+        find_tool(name)
     except BridgeError as error:
         return str(error)
-    wanted: dict[str, bool] = {}
-    for key, each in fields.items():
-        alias = each.validation_alias
-        others = [*alias.choices] if isinstance(alias, AliasChoices) else []
-        # Of several names any will do, which is checked when it is called.
-        names = dict.fromkeys([key, *(one for one in others if isinstance(one, str))])
-        wanted |= {name: each.is_required() and len(names) == 1 for name in names}
+    # Of several names any will do, which is checked when it is called.
+    taken = argument_names(name)
+    wanted = {
+        one: needed and len(names) == 1 for names, needed in taken for one in names
+    }
     # Files that were written for other programs give it; it is ignored here.
     return wanted | {"session_id": False}
 

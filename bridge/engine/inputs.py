@@ -6,6 +6,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from bridge.errors import InvalidRequest
+from bridge.flow.parameters import fits
 from bridge.flow.problems import near
 from bridge.protocol.names import declared_as
 from bridge.protocol.record import printable
@@ -15,15 +16,6 @@ if TYPE_CHECKING:
 
     from bridge.flow.plan import Input, Plan
 
-_TYPES: Mapping[str, tuple[type, ...]] = {
-    "string": (str,),
-    "task": (str, int),
-    "integer": (int,),
-    "number": (int, float),
-    "boolean": (bool,),
-    "array": (list,),
-    "object": (dict,),
-}
 _BOOLEANS = {"true": True, "false": False}
 
 
@@ -57,8 +49,7 @@ def _typed(what: str, name: str, described: Input, value: Any) -> Any:
     type_ = described.get("type", "any")
     if isinstance(value, str) and type_ not in ("string", "task", "any"):
         value = _read(type_, value)
-    is_boolean = isinstance(value, bool) and type_ != "boolean"
-    if type_ != "any" and (is_boolean or not isinstance(value, _TYPES[type_])):
+    if not fits(value, type_):
         raise InvalidRequest(
             f"{what}: the input {name!r} must be of type {type_}, got {value!r:.80}"
         )

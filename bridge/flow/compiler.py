@@ -13,7 +13,7 @@ import hashlib
 import re
 from bisect import bisect_right
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, Literal, Unpack
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, Unpack
 
 from bridge.flow.filling import joined, parameter, reference
 from bridge.flow.loops import BOUND, GO_ON, labels_of
@@ -32,13 +32,14 @@ from bridge.flow.syntax_tree import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from bridge.flow.details import Detail, Template
     from bridge.flow.plan import Code, Edge, Kind, Last, Plan, PlanNode
     from bridge.flow.subflows import FindFlow
     from bridge.flow.syntax_tree import Flow, Sequence, Step, Text
 
+T = TypeVar("T")
 FAILED: Code = ["name", 0, "failed"]
 NOT_FAILED: Code = ["not", 0, FAILED]
 # The place of a "not" that is ours: what does not pass a guard passes it by.
@@ -47,13 +48,19 @@ OTHERWISE = -1
 
 def compile_flow(flow: Flow, find_flow: FindFlow | None = None) -> Plan:
     """The plan of a flow that has been checked, with the plans of those it calls."""
-    plan = _compiled(flow)
+    return with_called(_compiled(flow), _compiled, find_flow)
+
+
+def with_called(
+    plan: Plan, compiled: Callable[[T], Plan], find: Callable[[str], T | str] | None
+) -> Plan:
+    """A plan with those that it calls, and that these call."""
     calls = _calls(plan)
-    while calls and find_flow:
+    while calls and find:
         name = calls.pop()
-        other = find_flow(name)
+        other = find(name)
         if name not in plan["flows"] and not isinstance(other, str):
-            plan["flows"][name] = _compiled(other)
+            plan["flows"][name] = compiled(other)
             calls += _calls(plan["flows"][name])
     return plan
 

@@ -8,11 +8,24 @@ from bridge.flow.problems import near
 from bridge.flow.syntax_tree import Parameter, output_of, texts_of, walk
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator
+    from collections.abc import Collection, Iterable, Iterator, Mapping
 
     from bridge.flow.plan import Input
     from bridge.flow.problems import Findings
     from bridge.flow.syntax_tree import Flow, Visit
+
+
+# The types of inputs, but for `any`; the first that fits is a default's.
+TYPES: Mapping[str, tuple[type, ...]] = {
+    "string": (str,), "boolean": (bool,), "integer": (int,), "number": (int, float),
+    "array": (list,), "object": (dict,), "task": (str, int),
+}  # fmt: skip
+
+
+def fits(value: object, type_: str) -> bool:
+    """Whether a value is of the type of an input."""
+    is_odd = isinstance(value, bool) and type_ != "boolean"
+    return type_ == "any" or (isinstance(value, TYPES[type_]) and not is_odd)
 
 
 def check_parameters(flow: Flow, visits: Iterable[Visit], found: Findings) -> None:

@@ -20,6 +20,7 @@ from bridge.agents.diagnostic import describe
 from bridge.agents.fields import check_rules
 from bridge.agents.validate import check
 from bridge.agents.yaml_source import read_tree
+from bridge.flow.parameters import TYPES, fits
 from bridge.pipelines.expressions import Scope, ScopedExpressions
 from bridge.pipelines.fields import InputFields, PipelineFields
 from bridge.pipelines.pipeline import Pipeline
@@ -36,10 +37,6 @@ if TYPE_CHECKING:
 
 MAX_STEPS = 1_000
 _OF_INPUT = frozenset(InputFields.model_fields)
-_TYPES: dict[type, str] = {
-    bool: "boolean", int: "integer", float: "number", str: "string", list: "array",
-    dict: "object",
-}  # fmt: skip
 
 
 def read_pipeline(
@@ -104,7 +101,7 @@ def _input(tree: Tree, place: Place, raw: Any) -> Input:
     is_long = isinstance(raw, dict) and bool(raw.keys() & _OF_INPUT)
     if not is_long:
         is_any = raw is None
-        kind: Any = "any" if is_any else _TYPES[type(raw)]
+        kind: Any = "any" if is_any else next(t for t in TYPES if fits(raw, t))
         return {"type": kind, "required": False, "default": raw}
     _, fields = check(InputFields, tree, raw, place)
     default = raw.get("default")
@@ -119,10 +116,3 @@ def _input(tree: Tree, place: Place, raw: Any) -> Input:
     if default is not None and fields.required:
         tree.error((*place, "required"), "what has a default need not be given")
     return found
-
-
-def fits(value: Any, wanted: str) -> bool:
-    """Whether a value is of the type of an input."""
-    kind = _TYPES.get(type(value), "any")
-    also = {"number": ("integer",), "task": ("string", "integer")}
-    return wanted in ("any", kind) or kind in also.get(wanted, ())
