@@ -10,6 +10,8 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
+from bridge.policy.condition import operations
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -53,12 +55,10 @@ def written(template: Template) -> str:
 
 def references_in(template: Template) -> Iterator[str]:
     """The variables that a text asks for, in order."""
-    match template:
-        case ["get", _, ["name", _, "said"], str() as name]:
-            yield name.partition(".")[0]
-        case [_, _, *parts]:
-            for part in parts:
-                yield from references_in(part)
+    for each in operations(template):
+        match each:
+            case ["get", _, ["name", _, "said"], str(name)]:
+                yield name.partition(".")[0]
 
 
 def instruction_of(plan: Plan, detail: Detail) -> Template:

@@ -12,6 +12,8 @@ from bridge.pipelines.foreign import foreign_step
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from pydantic import BaseModel
+
     from bridge.agents.diagnostic import Place
     from bridge.pipelines.foreign import Foreign
     from bridge.pipelines.reading import Reading
@@ -113,17 +115,12 @@ def _renamed(
 def _wait(reading: Reading) -> str | None:
     """The parts of a `wait`: a step, a length of time, or a mapping."""
     raw, place = reading.raw["wait"], (*reading.place, "wait")
-    parts: dict[str, Any]
+    parts: dict[str, Any] | None
     if isinstance(raw, dict):
-        whole, _ = check(WaitFields, reading.expressions.tree, raw, place)
-        if whole is None:
+        parts = _parts(reading, place, WaitFields, raw, {"completion_id": "for"})
+        if parts is None:
             return None
-        parts = {key: value for key, value in raw.items() if value is not None}
-        reading.places |= {key: (*place, key) for key in parts}
-        if "completion_id" in parts:
-            reading.is_foreign = "for" not in parts
-            parts.setdefault("for", parts["completion_id"])
-            reading.places.setdefault("for", (*place, "completion_id"))
+        reading.is_foreign = "completion_id" in parts and raw.get("for") is None
     else:
         # A length of time begins with a digit, which no id does.
         is_step = isinstance(raw, str) and not raw.strip()[:1].isdigit()
@@ -156,13 +153,26 @@ def approval_parts(reading: Reading, raw: Any) -> dict[str, Any]:
         return {"message": raw}
     if not isinstance(raw, dict):
         return {"required": bool(raw)}
-    whole, _ = check(ApprovalFields, reading.expressions.tree, raw, place)
+    seconds = {"timeout_seconds": "timeout"}
+    return _parts(reading, place, ApprovalFields, raw, seconds) or {}
+
+
+def _parts(
+    reading: Reading,
+    place: Place,
+    model: type[BaseModel],
+    raw: dict[str, Any],
+    renamed: Mapping[str, str],
+) -> dict[str, Any] | None:
+    """The fields of a mapping, by our names too, with their places; None if wrong."""
+    whole, _ = check(model, reading.expressions.tree, raw, place)
     parts = {key: value for key, value in raw.items() if value is not None}
     reading.places |= {key: (*place, key) for key in parts}
-    if "timeout_seconds" in parts:
-        parts.setdefault("timeout", parts["timeout_seconds"])
-        reading.places.setdefault("timeout", (*place, "timeout_seconds"))
-    return parts if whole is not None else {}
+    for theirs, ours in renamed.items():
+        if theirs in parts:
+            parts.setdefault(ours, parts[theirs])
+            reading.places.setdefault(ours, (*place, theirs))
+    return None if whole is None else parts
 
 
 def _invoked(reading: Reading) -> str | None:

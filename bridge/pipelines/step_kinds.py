@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import re
 import shlex
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from bridge.agents.diagnostic import describe
 from bridge.hints import did_you_mean
@@ -17,8 +18,6 @@ from bridge.policy.command_grants import refusal
 from bridge.protocol.names import GENERAL
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
     from bridge.flow.details import AgentCall, Detail, ExecCall, Template
     from bridge.flow.plan import Step
 
@@ -276,16 +275,32 @@ def read_worktree(step: Reading) -> Made:
     return Made("worktree", f"worktree {action}", node, detail, known)
 
 
+class StepKind(NamedTuple):
+    """A kind of step: how it is read, and what it takes beside what all have.
+
+    Without `read` it is another spelling of one of the others.
+    """
+
+    read: Callable[[Reading], Made] | None
+    takes: str = ""
+    is_retried: bool = True
+
+
 # By the field that says which kind a step is.
-KINDS: Mapping[str, Callable[[Reading], Made]] = {
-    "agent": read_agent,
-    "prompt": read_agent,
-    "exec": read_exec,
-    "tool": read_tool,
-    "wait": read_wait,
-    "pipeline": read_pipeline,
-    "worktree": read_worktree,
-    "set": read_set,
-    "fail": read_fail,
-    "approval": read_approval,
+KINDS: Mapping[str, StepKind] = {
+    "agent": StepKind(
+        read_agent,
+        "prompt model mode task_id workflow background worktree arguments timeout",
+    ),
+    "prompt": StepKind(read_agent, "model mode task_id background worktree timeout"),
+    "exec": StepKind(read_exec, "cwd env timeout"),
+    "tool": StepKind(read_tool, "arguments"),
+    "wait": StepKind(read_wait, "timeout", is_retried=False),
+    "pipeline": StepKind(read_pipeline, "inputs", is_retried=False),
+    "worktree": StepKind(read_worktree, "arguments"),
+    "set": StepKind(read_set, is_retried=False),
+    "fail": StepKind(read_fail, is_retried=False),
+    "approval": StepKind(read_approval, "timeout", is_retried=False),
+    "mcp": StepKind(None),
+    "invoke_pipeline": StepKind(None, "inputs", is_retried=False),
 }

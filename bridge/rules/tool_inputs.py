@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from bridge.hints import did_you_mean
+from bridge.policy.condition import operations
 from bridge.policy.tool_classes import tools_of
 
 _SHELL = (
@@ -40,11 +41,10 @@ def missing(asked: Iterable[str], rule: Mapping[str, Any]) -> Iterator[str]:
 
 def asked_in(condition: Any) -> Iterator[str]:
     """The fields of `tool_input` that a compiled condition asks for."""
-    match condition:
-        case ["get" | "get_or", _, ["name", _, "tool_input"], str(field), *_]:
-            yield field
-    for part in condition if isinstance(condition, list) else ():
-        yield from asked_in(part)
+    for each in operations(condition):
+        match each:
+            case ["get" | "get_or", _, ["name", _, "tool_input"], str(field), *_]:
+                yield field
 
 
 def _tools_in(condition: Any) -> Iterator[str]:

@@ -129,10 +129,16 @@ class ActionReader:
         return {"text": self.expressions.template((*place, key), fields[key])}
 
     def _set_variable(self, place: Place, fields: Any) -> Json | None:
+        return self.set_in(place, fields, self.expressions.value)
+
+    def set_in(
+        self, place: Place, fields: Any, compiled: Callable[[Place, Any], Any]
+    ) -> Json | None:
+        """The variables that are set, their values `compiled`."""
         values = {}
         for name, value, at in pairs_of(place, fields):
             if self.expressions.name(at, name):
-                values[name] = self.expressions.value(at, value)
+                values[name] = compiled(at, value)
         if not values:
             self.tree.error(
                 place, f"expected values by variable, got {describe(fields)}"

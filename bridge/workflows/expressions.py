@@ -16,6 +16,7 @@ from bridge.agents.diagnostic import Place, describe
 from bridge.agents.expressions import Expressions
 from bridge.hints import did_you_mean
 from bridge.pipelines.foreign import foreign
+from bridge.policy.condition import operations
 from bridge.policy.condition_compiler import (
     EVENT_NAMES,
     InvalidCondition,
@@ -130,12 +131,15 @@ def misnamed(name: str) -> list[str]:
 
 def _fields_of(code: Any) -> set[str]:
     """The variables that compiled code asks for as fields of `variables`."""
-    if not isinstance(code, list):
-        return set()
-    found = {name for part in code[2:] for name in _fields_of(part)}
-    if len(code) > 3 and code[0] in ("get", "get_or") and isinstance(code[3], str):  # noqa: PLR2004 - op, at, base, key
-        base = code[2]
-        names = ("variables", "vars")
-        if isinstance(base, list) and base[0] == "name" and base[2] in names:
-            found.add(code[3])
+    found = set()
+    for each in operations(code):
+        match each:
+            case [
+                "get" | "get_or",
+                _,
+                ["name", _, "variables" | "vars"],
+                str(name),
+                *_,
+            ]:
+                found.add(name)
     return found

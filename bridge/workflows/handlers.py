@@ -20,7 +20,7 @@ from bridge.agents.diagnostic import Place, describe
 from bridge.hints import did_you_mean
 from bridge.policy import tool_names
 from bridge.policy.step_workflow import OWN_SERVER
-from bridge.workflows.actions import KINDS, pairs_of
+from bridge.workflows.actions import KINDS
 from bridge.workflows.own_tools import near_tool, own_tools
 from bridge.workflows.tool_lists import server_tool
 
@@ -107,25 +107,18 @@ class HandlerReader:
 
     def _do(self, place: Place, name: str, fields: Any) -> list[Action]:
         if name == "set_variable":
-            return self._set((*place, name), fields)
+            at, compiled = (*place, name), self.expressions.expression
+            code = self.actions.set_in(at, fields, compiled)
+            if code is None:
+                return []
+            values = code["values"]
+            return [{"do": "set_variable", "values": values, "at": self._at(at)}]
         if name not in KINDS:
             hint = did_you_mean(name, (*KINDS, *_OWN))
             self.tree.error((*place, name), f"unknown action {name!r}{hint}")
             return []
         action = self.actions.one(place, {name: fields})
         return [] if action is None else [action]
-
-    def _set(self, place: Place, fields: Any) -> list[Action]:
-        values = {
-            name: self.expressions.expression(at, value)
-            for name, value, at in pairs_of(place, fields)
-            if self.expressions.name(at, name)
-        }
-        if not values:
-            what = f"expected values by variable, got {describe(fields)}"
-            self.tree.error(place, what)
-            return []
-        return [{"do": "set_variable", "values": values, "at": self._at(place)}]
 
     def _about(self, place: Place, tool: str) -> tuple[list[str], list[str]]:
         """The tools that an entry is about, and those of MCP (ours by bare names)."""

@@ -8,6 +8,7 @@ from bridge.agents.diagnostic import Place
 from bridge.agents.validate import check
 from bridge.hints import did_you_mean
 from bridge.pipelines.foreign import without_foreign
+from bridge.policy.condition import operations
 from bridge.workflows import tool_lists
 from bridge.workflows.fields import (
     CommandFields,
@@ -208,14 +209,9 @@ class StepReader:
 
 def names_in(code: Any) -> set[str]:
     """The names that compiled code asks for, also as fields of `variables`."""
-    if not isinstance(code, list):
-        return set()
-    if code[:1] == ["name"]:
-        return {str(code[2])}
-    found = {name for part in code[2:] for name in names_in(part)}
-    if code[0] in ("get", "get_or") and isinstance(code[3], str):
-        found.add(code[3])
-    return found
+    at = {"name": 2, "get": 3, "get_or": 3}
+    asked = (each[at[each[0]]] for each in operations(code) if each[0] in at)
+    return {name for name in asked if isinstance(name, str)}
 
 
 def _written(when: Any) -> str:
