@@ -30,8 +30,7 @@ from bridge.engine.rehearsal import Rehearsal
 from bridge.errors import UnclearAnswer
 from bridge.flow.checks import Surroundings, check_flow
 from bridge.flow.compiler import compile_flow
-from bridge.flow.drawing import drawing_of, mermaid_of
-from bridge.flow.graph import graph_of
+from bridge.flow.drawing import drawing_of, graph_of, mermaid_of
 from bridge.flow.parser import parse_flow
 from bridge.flow.problems import InvalidFlow, diagnostics
 

@@ -13,8 +13,8 @@ from bridge.agents.yaml_source import read_tree
 from bridge.errors import BridgeError, InvalidRequest
 from bridge.pipelines.compiler import compile_pipeline
 from bridge.pipelines.library import Library
+from bridge.pipelines.pipeline import Surroundings
 from bridge.pipelines.problems import InvalidWorkflow
-from bridge.pipelines.surroundings import Surroundings
 from bridge.pipelines.workflow_files import SUFFIXES, WorkflowFiles, kind_of
 from bridge.rules.agents_named import agent_check
 
@@ -24,8 +24,7 @@ if TYPE_CHECKING:
     from bridge.config import Settings
     from bridge.engine.view import RunView
     from bridge.flow.plan import Plan
-    from bridge.pipelines.pipeline import Pipeline
-    from bridge.pipelines.surroundings import Arguments
+    from bridge.pipelines.pipeline import Arguments, Pipeline
 
 
 class Pipelines:
@@ -156,7 +155,7 @@ def _answer_fields(agents: Agents, name: str) -> Collection[str] | None:
 
 def _arguments_of(name: str) -> Arguments | str:
     from bridge.tasks.tool_table import find_tool
-    from bridge.workflows.own_tools import argument_names
+    from bridge.workflows.tool_lists import argument_names
 
     try:
         find_tool(name)

@@ -6,7 +6,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from bridge.engine.agent_report import is_report, question_in, said_by
-from bridge.engine.last_steps import words_of
+from bridge.engine.link import words_of
 from bridge.engine.marks import answer_to
 from bridge.engine.pipeline_scope import Lazy, filled_in, plain, scope_of
 from bridge.engine.results import has_result, read_result

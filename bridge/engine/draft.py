@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 from typing import TYPE_CHECKING, Any, Literal
 
-from bridge.engine.last_steps import last_steps
+from bridge.engine.link import last_steps
 from bridge.engine.run_ids import OUT, child_id, request_id
 from bridge.engine.waiting import is_at_work
 

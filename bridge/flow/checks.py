@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING
 
 from bridge.agents.agent_names import MAX_NAME, is_name
 from bridge.flow.loops import check_labels, labels_of
-from bridge.flow.parameters import check_parameters
+from bridge.flow.parameters import check_parameters, check_subflows
 from bridge.flow.problems import Findings, Problems, TooMany, near
-from bridge.flow.subflows import check_subflows
 from bridge.flow.syntax_tree import Call, Group, Parallel, Retry, texts_of, walk
 from bridge.flow.text import MAX_SAID, length
 from bridge.flow.variable_check import check_variables
@@ -18,7 +17,7 @@ from bridge.protocol.names import MODEL_NAMES, is_model
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from bridge.flow.subflows import FindFlow
+    from bridge.flow.parameters import FindFlow
     from bridge.flow.syntax_tree import Flow, Sequence, Step, Visit
 
 MAX_FAN_OUT = 1_000

@@ -35,8 +35,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from bridge.flow.details import Detail, Template
+    from bridge.flow.parameters import FindFlow
     from bridge.flow.plan import Code, Edge, Kind, Last, Plan, PlanNode
-    from bridge.flow.subflows import FindFlow
     from bridge.flow.syntax_tree import Flow, Sequence, Step, Text
 
 T = TypeVar("T")

@@ -1,19 +1,25 @@
-"""The parameters of a flow: `{{name}}`, and what its frontmatter declares. Pure."""
+"""The parameters of a flow, and the flows that it calls. Pure.
+
+A parameter is used, `{{name}}`, or declared in the frontmatter. Flows that are called
+exist, take what they are given, and end.
+"""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from bridge.flow.problems import near
-from bridge.flow.syntax_tree import Parameter, output_of, texts_of, walk
+from bridge.flow.syntax_tree import Parameter, SubFlow, output_of, texts_of, walk
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 
     from bridge.flow.plan import Input
-    from bridge.flow.problems import Findings
+    from bridge.flow.problems import Findings, Problems
     from bridge.flow.syntax_tree import Flow, Visit
 
+    # The flow of a name, or what is wrong with that name.
+    FindFlow = Callable[[str], Flow | str]
 
 # The types of inputs, but for `any`; the first that fits is a default's.
 TYPES: Mapping[str, tuple[type, ...]] = {
@@ -86,3 +92,46 @@ def _used(flow: Flow, visits: Iterable[Visit]) -> Iterator[Parameter]:
     texts += [text for visit in visits for text in texts_of(visit.step)]
     for text in texts:
         yield from (part for part in text if isinstance(part, Parameter))
+
+
+MAX_DEPTH = 5
+
+
+def check_subflows(flow: Flow, find_flow: FindFlow, errors: Problems) -> None:
+    """Find calls of flows that cannot be called."""
+    around = (flow.head.name,) if flow.head.name else ()
+    found: dict[str, str | None] = {}
+    for call in _calls(flow):
+        other = find_flow(call.name)
+        if isinstance(other, str):
+            errors.add(call.at, other)
+            continue
+        for message in wrong_arguments(other, dict(call.arguments)):
+            errors.add(call.at, f"@call:{call.name}: {message}")
+        if call.name not in found:
+            found[call.name] = _too_deep(call.name, other, find_flow, around)
+        if wrong := found[call.name]:
+            errors.add(call.at, wrong)
+
+
+def _calls(flow: Flow) -> Iterator[SubFlow]:
+    return (v.step for v in walk(flow.body) if isinstance(v.step, SubFlow))
+
+
+def _too_deep(
+    name: str, flow: Flow, find_flow: FindFlow, around: tuple[str, ...]
+) -> str | None:
+    """Why the calls inside a flow never end, or go too deep; None if they do not."""
+    path = (*around, name)
+    if name in around:
+        return f"flows that call each other never end: {' > '.join(path)}"
+    if len(path) > MAX_DEPTH:
+        return f"flows call each other {MAX_DEPTH} deep at most: {' > '.join(path)}"
+    for other in dict.fromkeys(call.name for call in _calls(flow)):
+        inner = find_flow(other)
+        # What is wrong with its name is reported where that flow itself is checked.
+        if not isinstance(inner, str) and (
+            wrong := _too_deep(other, inner, find_flow, path)
+        ):
+            return wrong
+    return None

@@ -23,9 +23,8 @@ from bridge.agents.yaml_source import read_tree
 from bridge.flow.parameters import TYPES, fits
 from bridge.pipelines.expressions import Scope, ScopedExpressions
 from bridge.pipelines.fields import InputFields, PipelineFields
-from bridge.pipelines.pipeline import Pipeline
+from bridge.pipelines.pipeline import NOTHING_AROUND, Pipeline, Surroundings
 from bridge.pipelines.step_reader import StepReader
-from bridge.pipelines.surroundings import NOTHING_AROUND, Surroundings
 from bridge.policy.variable_record import misnamed
 
 if TYPE_CHECKING:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from bridge.flow.details import Detail, Template
     from bridge.flow.plan import Kind, Step
     from bridge.pipelines.expressions import ScopedExpressions
-    from bridge.pipelines.surroundings import Surroundings
+    from bridge.pipelines.pipeline import Surroundings
 
 
 @dataclass(slots=True)

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from bridge.flow.details import Template
     from bridge.flow.plan import Code, Step
     from bridge.pipelines.expressions import ScopedExpressions
-    from bridge.pipelines.surroundings import Surroundings
+    from bridge.pipelines.pipeline import Surroundings
 
 _ID = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,55}\Z")
 # Of what is kept for a drawing, which cuts it again once its values are filled in.

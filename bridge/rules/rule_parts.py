@@ -17,8 +17,12 @@ from bridge.policy.condition_compiler import (
 )
 from bridge.policy.rule_set import TOOL_EVENTS
 from bridge.protocol.names import MODEL_NAMES, is_model
-from bridge.rules.never_holds import holding_for_no_tool, never_holding
-from bridge.rules.tool_inputs import asked_in, missing
+from bridge.rules.never_holds import (
+    asked_in,
+    holding_for_no_tool,
+    missing,
+    never_holding,
+)
 
 if TYPE_CHECKING:
     from bridge.agents.yaml_source import Tree

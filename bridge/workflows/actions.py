@@ -9,17 +9,23 @@
 or `action: NAME` with the fields beside it, as public files write it: `content` of a
 message, `name` and `value` of a variable, `server_name`, `tool_name` and `output_as` of
 `call_mcp_tool`. Each may have `when`.
+
+Whose the variables are that steps set: what tools' results set belongs to them, and so
+does what is counted up: a model that may set it could end a loop that counts its
+attempts. The rest is the model's, unless the file says otherwise in `owners`.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, cast
 
 from bridge.agents.diagnostic import Place, describe
 from bridge.hints import did_you_mean
 from bridge.pipelines.foreign import foreign
 from bridge.policy.tool_names import is_own_server
-from bridge.workflows.own_tools import (
+from bridge.workflows.tool_lists import (
     SPAWNS,
     callable_tools,
     near_tool,
@@ -27,13 +33,14 @@ from bridge.workflows.own_tools import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable
 
     from bridge.agents.yaml_source import Tree
     from bridge.policy.step_record import Action
     from bridge.workflows.expressions import StepExpressions
 
     Json = dict[str, Any]
+    from bridge.workflows.fields import StepFields
 
 KINDS = (
     "inject_message", "set_variable", "increment_variable", "call_tool", "spawn_agent",
@@ -296,5 +303,57 @@ def variables_in(items: Any) -> tuple[set[str], set[str], set[str]]:
     return values, counted, results
 
 
-def _listed(items: Any) -> Iterable[Any]:
-    return items if isinstance(items, list) else [items]
+@dataclass(frozen=True, slots=True)
+class Owners:
+    """What is set: `known` by whomever, `chosen` those that are no model's."""
+
+    known: frozenset[str]
+    chosen: dict[str, str]
+
+    def with_owner(self, name: str, owner: str) -> Owners:
+        """The same, but for one variable that the file says the owner of."""
+        others = {n: each for n, each in self.chosen.items() if n != name}
+        given = {} if owner == "model" else {name: owner}
+        return replace(self, chosen={**others, **given})
+
+
+def set_in(steps: Iterable[StepFields]) -> Owners:
+    """What the steps set, as they are written."""
+    known: set[str] = set()
+    tools: set[str] = set()
+    for step in steps:
+        handled = [*step.on_mcp_success, *step.on_mcp_error, *on_tool_of(step.on_tool)]
+        moved = [
+            action
+            for each in step.transitions
+            if isinstance(each, dict)
+            for action in _listed(each.get("on_transition"))
+        ]
+        values, counted, results = variables_in([*step.on_enter, *step.on_exit, *moved])
+        known |= values | counted | results
+        tools |= counted | results
+        for sets in variables_in(handled):
+            known |= sets
+            tools |= sets
+    return Owners(frozenset(known), dict.fromkeys(sorted(tools), "tool"))
+
+
+def on_tool_of(value: Any) -> list[Any]:
+    """The actions of `on_tool`, whatever the tools."""
+    entries = value.values() if isinstance(value, dict) else _listed(value)
+    found: list[Any] = []
+    for entry in entries:
+        for each in _listed(entry):
+            if not isinstance(each, dict):
+                continue
+            kinds = ("set_variable", "increment_variable", "call_tool", "spawn_agent")
+            found += [{kind: each[kind]} for kind in kinds if kind in each]
+            found += _listed(each.get("do"))
+            found += [each] if "action" in each else []
+    return found
+
+
+def _listed(value: Any) -> list[Any]:
+    if value is None:
+        return []
+    return value if isinstance(value, list) else [value]

@@ -21,8 +21,7 @@ from bridge.hints import did_you_mean
 from bridge.policy import tool_names
 from bridge.policy.step_workflow import OWN_SERVER
 from bridge.workflows.actions import KINDS
-from bridge.workflows.own_tools import near_tool, own_tools
-from bridge.workflows.tool_lists import server_tool
+from bridge.workflows.tool_lists import near_tool, own_tools, server_tool
 
 if TYPE_CHECKING:
     from bridge.agents.yaml_source import Tree

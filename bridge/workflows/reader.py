@@ -31,11 +31,10 @@ from bridge.pipelines.problems import InvalidWorkflow
 from bridge.policy.step_workflow import VERSION
 from bridge.store.location import with_tilde
 from bridge.workflows import steps
-from bridge.workflows.actions import ActionReader
+from bridge.workflows.actions import ActionReader, Owners, set_in
 from bridge.workflows.expressions import NAMES, StepExpressions, misnamed
 from bridge.workflows.fields import StepFields, WorkflowFields
 from bridge.workflows.paths import check_paths
-from bridge.workflows.variables_set import Owners, set_in
 
 if TYPE_CHECKING:
     from bridge.policy.step_record import CompiledWorkflow, PrematureStop
