@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from bridge.api.run_steps import StepSeen, steps_of
 from bridge.api.validation_result import end_of, kind_of
-from bridge.engine.agent_report import fact_of
 from bridge.engine.answers import Answers
+from bridge.engine.facts import fact_of
 from bridge.engine.view import asked_of, view
 from bridge.flow.filling import as_text
 from bridge.protocol.claimed_commands import rests_on_evidence

@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from bridge.engine.agent_report import is_report, question_in, said_by
+from bridge.engine.facts import is_report, question_in, said_by
 from bridge.engine.link import words_of
 from bridge.engine.marks import answer_to
 from bridge.engine.pipeline_scope import Lazy, filled_in, plain, scope_of

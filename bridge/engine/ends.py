@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from bridge.engine.agent_report import fact_of
-from bridge.engine.facts import MAX_QUESTIONS, UNANSWERED, fact_of_run, refused
+from bridge.engine.facts import MAX_QUESTIONS, UNANSWERED, fact_of, fact_of_run, refused
 from bridge.engine.marks import is_asked
 from bridge.engine.results import has_result
 from bridge.engine.run_files import UnknownRun

@@ -21,6 +21,7 @@ from bridge.engine.run_clock import is_over, nodes_now, until_now
 from bridge.engine.run_files import folder_of, read, read_details, read_plan, write
 from bridge.engine.run_ids import LIVE, request_id
 from bridge.engine.step import Step
+from bridge.engine.waiting import is_at_work
 from bridge.errors import BridgeError, InvalidRequest, StateUnavailable
 from bridge.protocol.wording import one_line
 from bridge.store import live_runs
@@ -318,17 +319,18 @@ class HeldRun:
         run = self.run
         if run["status"] != "running" or self.tree.is_off():
             return
-        for name, entry in run["nodes"].items():
-            asked = request_id(run, name)
+        at_work = (n for n, entry in run["nodes"].items() if is_at_work(entry))
+        for name in (*run["open"], *at_work):
+            entry, asked = run["nodes"][name], request_id(run, name)
             if self._is_to_be_done(entry, asked) and not is_claimed(self.folder, asked):
                 self.tree.long.append(LongStep(run["run"], name, asked))
 
     def _is_to_be_done(self, entry: Entry, asked: str) -> bool:
         """Whether a step takes long, and has not ended."""
-        kind, state = entry.get("kind"), entry.get("state")
+        kind = entry.get("kind")
         if kind in LONG:
-            return state == "open" and self.answers.result(asked) is None
-        if (kind, state) not in (("agent", "open"), ("background", "ok")):
+            return self.answers.result(asked) is None
+        if kind != "agent" and not is_at_work(entry):
             return False
         is_waiting = self.tree.state["requests"].has(file_of(asked))
         return is_waiting and self.folder.has(headless_sign(asked))

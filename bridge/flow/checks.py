@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from bridge.agents.agent_names import MAX_NAME, is_name
+from bridge.flow.lexer import MAX_SAID, length
 from bridge.flow.loops import check_labels, labels_of
 from bridge.flow.parameters import check_parameters, check_subflows
 from bridge.flow.problems import Findings, Problems, TooMany, near
 from bridge.flow.syntax_tree import Call, Group, Parallel, Retry, texts_of, walk
-from bridge.flow.text import MAX_SAID, length
 from bridge.flow.variable_check import check_variables
 from bridge.protocol.names import MODEL_NAMES, is_model
 

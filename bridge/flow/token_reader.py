@@ -12,10 +12,9 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, NoReturn
 
-from bridge.flow.lexer import tokenize
+from bridge.flow.lexer import MAX_SAID, Constants, parse_text, tokenize
 from bridge.flow.problems import TooMany, near
 from bridge.flow.syntax_tree import FlowAgent, Text
-from bridge.flow.text import MAX_SAID, Constants, parse_text
 from bridge.protocol.wording import shortened
 
 if TYPE_CHECKING:

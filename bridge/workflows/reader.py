@@ -34,7 +34,7 @@ from bridge.workflows import steps
 from bridge.workflows.actions import ActionReader, Owners, set_in
 from bridge.workflows.expressions import NAMES, StepExpressions, misnamed
 from bridge.workflows.fields import StepFields, WorkflowFields
-from bridge.workflows.paths import check_paths
+from bridge.workflows.steps import check_paths
 
 if TYPE_CHECKING:
     from bridge.policy.step_record import CompiledWorkflow, PrematureStop
