@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from bridge.agents.validate import check
 from bridge.hints import did_you_mean
 from bridge.pipelines.fields import ApprovalFields, WaitFields
-from bridge.pipelines.foreign import foreign_step
+from bridge.pipelines.foreign import Foreign, foreign_step
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -15,12 +15,14 @@ if TYPE_CHECKING:
     from pydantic import BaseModel
 
     from bridge.agents.diagnostic import Place
-    from bridge.pipelines.foreign import Foreign
     from bridge.pipelines.reading import Reading
 
 _MAPPINGS = frozenset({"set", "arguments", "inputs"})
 _TEXTS = frozenset(
     {"agent", "prompt", "pipeline", "fail", "for", "workflow", "mode", "model"}
+)
+_INVOKED = Foreign(
+    "pipeline", {"name": "pipeline", "arguments": "inputs", "inputs": "inputs"}
 )
 # What a tool of another server cannot do without.
 _NEEDED = {"set": "data", "fail": "message", "pipeline": "name"}
@@ -63,7 +65,7 @@ def _of_server(
         reading.raw = {"tool": tool, "arguments": given}
         reading.places = {"tool": (*at, "tool"), "arguments": (*at, "arguments")}
         return "tool"
-    raw = _renamed(reading, meant, arguments, at)
+    raw = _renamed(reading, meant, arguments, (*at, "arguments"))
     if raw is None:
         return None
     kind: str = meant.kind
@@ -88,7 +90,7 @@ def _renamed(
     is_wrong = False
     reading.places = {}
     for key, value in arguments.items():
-        place = (*at, "arguments", key)
+        place = (*at, key)
         here = meant.renamed.get(key)
         if here is None:
             hint = did_you_mean(key, meant.renamed)
@@ -178,28 +180,18 @@ def _parts(
 def _invoked(reading: Reading) -> str | None:
     """`invoke_pipeline`: a name, or a mapping of a name and arguments."""
     raw, place = reading.raw["invoke_pipeline"], (*reading.place, "invoke_pipeline")
-    parts: dict[str, Any] = {"inputs": reading.raw.get("inputs") or {}}
+    inputs = {"inputs": reading.raw.get("inputs") or {}}
+    given = {"name": raw} if isinstance(raw, str) else raw
+    parts = _renamed(reading, _INVOKED, given, place)
+    if parts is None:
+        return None
     if isinstance(raw, str):
         reading.places["pipeline"] = place
-        reading.raw = {**parts, "pipeline": raw}
-        return "pipeline"
-    for key, value in raw.items():
-        here = {"name": "pipeline", "arguments": "inputs", "inputs": "inputs"}.get(key)
-        is_right = isinstance(value, str if here == "pipeline" else dict)
-        if here and is_right:
-            parts[here] = value
-            reading.places[here] = (*place, key)
-        else:
-            hint = did_you_mean(key, ("name", "arguments", "inputs"))
-            message = (
-                "expected a name, or a mapping" if here else f"unknown field{hint}"
-            )
-            reading.expressions.tree.error((*place, key), message)
     if "pipeline" not in parts:
         message = "expected the name of a pipeline: {name: NAME}"
         reading.expressions.tree.error(place, message)
         return None
-    reading.raw = parts
+    reading.raw = inputs | parts
     return "pipeline"
 
 

@@ -80,6 +80,10 @@ class ActionReader:
         self.where = where
         self.check_agent = check_agent
 
+    def at(self, place: Place) -> str:
+        """The file and the line of a place."""
+        return f"{self.where}:{self.tree.line_of(place)}"
+
     def read(self, place: Place, items: Any) -> list[Action]:
         """The actions of a list; those that are wrong are left out."""
         if isinstance(items, dict):
@@ -105,7 +109,7 @@ class ActionReader:
             self.tree.error((*place, *at), f"unknown action {written!r}{way}")
             return None
         self._check_fields(kind, (*place, *at), fields)
-        action: Json = {"do": kind, "at": f"{self.where}:{self.tree.line_of(place)}"}
+        action: Json = {"do": kind, "at": self.at(place)}
         if "when" in item:
             action["when"] = self.expressions.condition((*place, "when"), item["when"])
         read = getattr(self, f"_{kind}")
@@ -235,6 +239,16 @@ class ActionReader:
         if name is None or not self.expressions.name((*place, "into"), name):
             return {}
         return {"into": name}
+
+
+class StepPart:
+    """What a reader of a step, or of a part of one, knows of its file."""
+
+    def __init__(self, place: Place, actions: ActionReader) -> None:
+        self.place = place
+        self.actions = actions
+        self.tree = actions.tree
+        self.expressions = actions.expressions
 
 
 def _has_fields(kind: str, fields: Json) -> bool:

@@ -20,33 +20,18 @@ from bridge.agents.diagnostic import Place, describe
 from bridge.hints import did_you_mean
 from bridge.policy import tool_names
 from bridge.policy.step_workflow import OWN_SERVER
-from bridge.workflows.actions import KINDS
+from bridge.workflows.actions import KINDS, StepPart
 from bridge.workflows.tool_lists import near_tool, own_tools, server_tool
 
 if TYPE_CHECKING:
-    from bridge.agents.yaml_source import Tree
     from bridge.policy.step_record import Action, Handler
-    from bridge.workflows.actions import ActionReader
-    from bridge.workflows.expressions import StepExpressions
     from bridge.workflows.fields import StepFields
 
 _OWN = ("when", "ok", "do")
 
 
-class HandlerReader:
+class HandlerReader(StepPart):
     """Reads what one step does about results."""
-
-    def __init__(
-        self,
-        tree: Tree,
-        place: Place,
-        expressions: StepExpressions,
-        actions: ActionReader,
-    ) -> None:
-        self.tree = tree
-        self.place = place
-        self.expressions = expressions
-        self.actions = actions
 
     def read(self, fields: StepFields) -> list[Handler]:
         """The compiled entries, in the file's order."""
@@ -80,7 +65,7 @@ class HandlerReader:
             self.tree.error(place, f"expected actions, got {describe(entry)}")
             return None
         tools, mcp = self._about(place, tool)
-        at = self._at(place)
+        at = self.actions.at(place)
         code: Handler = {"tools": tools, "mcp": mcp, "at": at, "ok": True, "do": []}
         if "action" in entry:
             code["do"] = self.actions.read(place, [entry])
@@ -111,7 +96,7 @@ class HandlerReader:
             if code is None:
                 return []
             values = code["values"]
-            return [{"do": "set_variable", "values": values, "at": self._at(at)}]
+            return [{"do": "set_variable", "values": values, "at": self.actions.at(at)}]
         if name not in KINDS:
             hint = did_you_mean(name, (*KINDS, *_OWN))
             self.tree.error((*place, name), f"unknown action {name!r}{hint}")
@@ -157,12 +142,9 @@ class HandlerReader:
         if action is None:
             return None
         code: Handler = {
-            "tools": [], "mcp": [f"{name}:{tool}"], "at": self._at(place), "ok": ok,
-            "do": [action],
+            "tools": [], "mcp": [f"{name}:{tool}"], "at": self.actions.at(place),
+            "ok": ok, "do": [action],
         }  # fmt: skip
         if "when" in value:
             code["when"] = self.expressions.condition((*place, "when"), value["when"])
         return code
-
-    def _at(self, place: Place) -> str:
-        return f"{self.actions.where}:{self.tree.line_of(place)}"

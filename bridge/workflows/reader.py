@@ -174,7 +174,7 @@ class _Reader:
         compiled = {}
         for number, (place, step) in enumerate(found):
             after = found[number + 1][1].name if number + 1 < len(found) else None
-            reader = steps.StepReader(tree, place, step, expressions, actions)
+            reader = steps.StepReader(place, actions, step)
             compiled[step.name] = reader.read(self.names, after)
         place = ("exit_condition",)
         code: CompiledWorkflow = {

@@ -14,6 +14,7 @@ from bridge.hints import did_you_mean
 from bridge.pipelines.foreign import without_foreign
 from bridge.policy.condition import operations
 from bridge.workflows import tool_lists
+from bridge.workflows.actions import StepPart
 from bridge.workflows.fields import (
     CommandFields,
     StepFields,
@@ -61,29 +62,19 @@ def stop_in(
     return {"message": message, "max": fields.max or _STOPS}
 
 
-class StepReader:
+class StepReader(StepPart):
     """Reads one step."""
 
-    def __init__(
-        self,
-        tree: Tree,
-        place: Place,
-        fields: StepFields,
-        expressions: StepExpressions,
-        actions: ActionReader,
-    ) -> None:
-        self.tree = tree
-        self.place = place
+    def __init__(self, place: Place, actions: ActionReader, fields: StepFields) -> None:
+        super().__init__(place, actions)
         self.fields = fields
-        self.expressions = expressions
-        self.actions = actions
 
     def read(self, names: dict[str, int], after: str | None) -> CompiledStep:
         """The compiled step; `after` is the step written next."""
         fields, place = self.fields, self.place
-        handlers = HandlerReader(self.tree, place, self.expressions, self.actions)
+        handlers = HandlerReader(place, self.actions)
         code: CompiledStep = {
-            "at": self._at(place),
+            "at": self.actions.at(place),
             "status": None,
             "gate": self._gate(),
             "enter": self.actions.read((*place, "on_enter"), fields.on_enter),
@@ -103,9 +94,6 @@ class StepReader:
         asked = {n for t in code["transitions"] for n in names_in(t["when"])}
         code["asks"] = sorted(asked)
         return code
-
-    def _at(self, place: Place) -> str:
-        return f"{self.actions.where}:{self.tree.line_of(place)}"
 
     def _gate(self) -> Gate:
         fields, place, tree = self.fields, self.place, self.tree
@@ -140,8 +128,8 @@ class StepReader:
             text = f"command {fields.pattern}"
             reason = fields.reason or f"the command {fields.pattern} is refused here"
             found.append({
-                "when": code, "text": text, "at": self._at(place), "reason": reason,
-                "block": True, "tools": _SHELLS,
+                "when": code, "text": text, "at": self.actions.at(place),
+                "reason": reason, "block": True, "tools": _SHELLS,
             })  # fmt: skip
         return found
 
@@ -163,7 +151,7 @@ class StepReader:
             rule: GateRule = {
                 "when": self.expressions.condition((*place, "when"), fields.when),
                 "text": str(fields.when),
-                "at": self._at(place),
+                "at": self.actions.at(place),
                 "reason": " ".join(fields.message.split()),
                 "block": fields.action == "block",
             }
@@ -190,7 +178,7 @@ class StepReader:
                 "to": fields.to,
                 "when": self.expressions.condition((*place, "when"), fields.when),
                 "text": _written(fields.when),
-                "at": self._at(place),
+                "at": self.actions.at(place),
                 "do": self.actions.read(at, fields.on_transition),
             })  # fmt: skip
         if self.fields.exit_when is not None:
@@ -208,7 +196,7 @@ class StepReader:
             )
             return []
         code = self.expressions.condition(place, when)
-        text, at = _written(when), self._at(place)
+        text, at = _written(when), self.actions.at(place)
         return [{"to": after, "when": code, "text": text, "at": at, "do": []}]
 
 
