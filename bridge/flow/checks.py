@@ -12,6 +12,7 @@ from bridge.flow.parameters import check_parameters, check_subflows
 from bridge.flow.problems import Findings, Problems, TooMany, near
 from bridge.flow.syntax_tree import Call, Group, Parallel, Retry, texts_of, walk
 from bridge.flow.variable_check import check_variables
+from bridge.hints import meant
 from bridge.protocol.names import MODEL_NAMES, is_model
 
 if TYPE_CHECKING:
@@ -135,7 +136,6 @@ def _check_agents(
         if wrong := around.wrong_agent(definition.base):
             found.errors.add(definition.at, f"base of {name}: {wrong}")
         if definition.model is not None and not is_model(definition.model):
-            hint = near(definition.model, MODEL_NAMES)
-            hint = hint or f"; there are {', '.join(MODEL_NAMES)}"
+            hint = meant(definition.model, MODEL_NAMES)
             message = f"model of {name}: no model is named {definition.model!r}{hint}"
             found.errors.add(definition.at, message)

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from bridge.agents.expressions import Expressions
-from bridge.hints import did_you_mean
+from bridge.hints import did_you_mean, meant
 from bridge.policy.condition_compiler import compile_condition
 
 if TYPE_CHECKING:
@@ -173,8 +173,7 @@ class _Names:
                         continue
                 is_text = isinstance(other, str) and sign in ("==", "!=")
                 if is_text and other not in STATUSES:
-                    hint = did_you_mean(other, STATUSES)
-                    hint = hint or f"; there are {', '.join(STATUSES)}"
+                    hint = meant(other, STATUSES)
                     self._error(side[1], f"no step has the status {other!r}{hint}")
 
     def _error(self, at: int, message: str) -> None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from bridge.agents.diagnostic import describe
 from bridge.config import LONGEST_S
-from bridge.hints import did_you_mean
+from bridge.hints import meant
 from bridge.pipelines.expressions import Known
 from bridge.protocol.durations import parse_duration
 
@@ -75,10 +75,8 @@ class Reading:
         raw = self.raw.get(name) or {}
         for each in raw:
             if each not in wanted:
-                hint = did_you_mean(each, wanted)
-                there = f"; there are {', '.join(wanted) or 'none'}"
                 place = (*self.place_of(name), each)
-                message = f"unknown argument{hint or there}"
+                message = f"unknown argument{meant(each, wanted)}"
                 self.expressions.tree.error(self.places.get(each, place), message)
         missing = [each for each, is_wanted in wanted.items() if is_wanted]
         is_known = raw.keys() <= wanted.keys()

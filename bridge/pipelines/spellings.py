@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from bridge.agents.validate import check
-from bridge.hints import did_you_mean
+from bridge.hints import meant
 from bridge.pipelines.fields import ApprovalFields, WaitFields
 from bridge.pipelines.foreign import Foreign, foreign_step
 
@@ -55,27 +55,27 @@ def _of_server(
 ) -> str | None:
     """A tool that is named with its server: the step that it is here."""
     arguments = source.get("arguments") or {}
-    meant = foreign_step(server, tool)
+    found = foreign_step(server, tool)
     tree = reading.expressions.tree
-    if isinstance(meant, str):
-        tree.error((*at, "server" if meant.startswith("no server") else "tool"), meant)
+    if isinstance(found, str):
+        tree.error((*at, "server" if found.startswith("no server") else "tool"), found)
         return None
-    if meant is None:
+    if found is None:
         given = {key: value for key, value in arguments.items() if key != "session_id"}
         reading.raw = {"tool": tool, "arguments": given}
         reading.places = {"tool": (*at, "tool"), "arguments": (*at, "arguments")}
         return "tool"
-    raw = _renamed(reading, meant, arguments, (*at, "arguments"))
+    raw = _renamed(reading, found, arguments, (*at, "arguments"))
     if raw is None:
         return None
-    kind: str = meant.kind
+    kind: str = found.kind
     reading.places.setdefault(kind, (*at, "tool"))
     if kind in _NEEDED and kind not in raw:
         message = f"argument {_NEEDED[kind]!r} is missing"
         tree.error((*at, "arguments"), message)
         return None
     if kind == "worktree":
-        raw = {"worktree": meant.action, "arguments": raw}
+        raw = {"worktree": found.action, "arguments": raw}
     elif kind == "wait":
         raw["wait"] = ""
     reading.raw, reading.is_foreign = raw, kind in ("agent", "wait")
@@ -83,7 +83,7 @@ def _of_server(
 
 
 def _renamed(
-    reading: Reading, meant: Foreign, arguments: Mapping[str, Any], at: Place
+    reading: Reading, tool: Foreign, arguments: Mapping[str, Any], at: Place
 ) -> dict[str, Any] | None:
     """A tool's arguments by their names here; None if one is wrong."""
     raw: dict[str, Any] = {}
@@ -91,10 +91,9 @@ def _renamed(
     reading.places = {}
     for key, value in arguments.items():
         place = (*at, key)
-        here = meant.renamed.get(key)
+        here = tool.renamed.get(key)
         if here is None:
-            hint = did_you_mean(key, meant.renamed)
-            hint = hint or f"; there are {', '.join(meant.renamed)}"
+            hint = meant(key, tool.renamed)
             reading.expressions.tree.error(place, f"unknown argument{hint}")
             is_wrong = True
         elif here in raw and value not in (None, raw[here]):

@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from bridge.agents.diagnostic import describe
-from bridge.hints import did_you_mean
+from bridge.hints import did_you_mean, meant
 from bridge.pipelines.expressions import Known
 from bridge.pipelines.foreign import foreign
 from bridge.pipelines.reading import Made, Reading
@@ -329,8 +329,7 @@ def read_worktree(step: Reading) -> Made:
     action = step.raw["worktree"]
     node: Step = {"kind": "worktree"}
     if action not in _WORKTREE:
-        hint = did_you_mean(action, _WORKTREE)
-        hint = hint or f"; there are {', '.join(_WORKTREE)}"
+        hint = meant(action, _WORKTREE)
         step.error("worktree", f"no action is called {action!r}{hint}")
         return Made("worktree", "worktree", node, {})
     arguments = step.given(_WORKTREE[action])

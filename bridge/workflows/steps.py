@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from bridge.agents.diagnostic import Place
 from bridge.agents.validate import check
-from bridge.hints import did_you_mean
+from bridge.hints import did_you_mean, meant
 from bridge.pipelines.foreign import without_foreign
 from bridge.policy.condition import operations
 from bridge.workflows import tool_lists
@@ -170,8 +170,7 @@ class StepReader(StepPart):
             if not isinstance(fields.to, str):
                 continue
             if fields.to not in names:
-                hint = did_you_mean(fields.to, names)
-                way = hint or f"; there are {', '.join(names)}"
+                way = meant(fields.to, names)
                 self.tree.error((*place, "to"), f"no step is named {fields.to!r}{way}")
             at = (*place, "on_transition")
             found.append({
