@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 from bridge.engine.facts import is_report, question_in, said_by
 from bridge.engine.link import words_of
 from bridge.engine.marks import answer_to
-from bridge.engine.pipeline_scope import Lazy, filled_in, plain, scope_of
 from bridge.engine.results import has_result, read_result
 from bridge.engine.run_files import folder_of, read, read_plan
 from bridge.engine.run_ids import child_id, node_of, request_id
+from bridge.engine.run_scope import Lazy, filled_in, plain, scope_of
 from bridge.errors import NewerSchema
 from bridge.flow.filling import as_text
 from bridge.policy.condition import ConditionError, decide, evaluate

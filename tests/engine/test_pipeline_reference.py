@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from bridge.engine.begin import new_run
 from bridge.engine.link import link
-from bridge.engine.pipeline_scope import scope_of
 from bridge.engine.run_ids import request_id
+from bridge.engine.run_scope import scope_of
 from bridge.engine.step import Step
 from bridge.policy.condition import ConditionError, decide, evaluate
 
