@@ -7,7 +7,7 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Collection, Iterable
 
 # Of a long line, what is shown: so much before the place, and so much in all.
 _BEFORE = 60
@@ -29,6 +29,11 @@ def did_you_mean(
     """`; did you mean …?` if a known word is similar, else nothing."""
     found = close(word, known, most, cutoff=cutoff)
     return f"; did you mean {' or '.join(map(repr, found))}?" if found else ""
+
+
+def meant(word: str, known: Collection[str], lead: str = "there are") -> str:
+    """`; did you mean …?` if a known word is similar, else all of them."""
+    return did_you_mean(word, known) or f"; {lead} {', '.join(known) or 'none'}"
 
 
 def place(source: str, at: int) -> tuple[int, int]:

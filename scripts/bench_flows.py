@@ -20,7 +20,7 @@ from lark import Lark
 
 from bridge.flow.checks import check_flow
 from bridge.flow.compiler import compile_flow
-from bridge.flow.graph import graph_of
+from bridge.flow.drawing import graph_of
 from bridge.flow.parser import parse_flow
 
 if TYPE_CHECKING:

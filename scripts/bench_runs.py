@@ -195,8 +195,8 @@ class Piped:
         title: list[Any] = ["map", 0, "title", ["get", 0, summary, "summary"]]
         call = {"agent": G, "prompt": "Do it"}
         self.plan: Any = {
-            "schemaVersion": 1, "name": "bench", "source": "", "form": "pipeline",
-            "nodes": nodes, "out": [("two", None)], "params": {}, "inputs": {},
+            "schemaVersion": 2, "name": "bench", "source": "",
+            "nodes": nodes, "out": [("two", None)], "inputs": {},
             "agents": {}, "flows": {},
             "details": {
                 "one": {"call": call},

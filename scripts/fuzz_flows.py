@@ -25,13 +25,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from flow_inputs import made
 from flow_printer import print_flow
 
-from bridge.engine.begin import new_run
+from bridge.engine.begin import BeginOptions, new_run
 from bridge.engine.rehearsal import Rehearsal
 from bridge.errors import UnclearAnswer
 from bridge.flow.checks import Surroundings, check_flow
 from bridge.flow.compiler import compile_flow
-from bridge.flow.drawing import drawing_of, mermaid_of
-from bridge.flow.graph import graph_of
+from bridge.flow.drawing import drawing_of, graph_of, mermaid_of
 from bridge.flow.parser import parse_flow
 from bridge.flow.problems import InvalidFlow, diagnostics
 
@@ -132,12 +131,12 @@ def check_places(source: str, problems: Iterable[Diagnostic]) -> None:
 
 def play(plan: Plan, dice: Random) -> int:
     """Run it with hostile answers, nobody asked, to an end; returns what it asked."""
-    run = new_run(
-        "r",
-        plan,
-        {"agents": MAX_ASKED, "policy": dice.choice(("abort", "skip", "ask"))},
-        now_ms=0,
-    )
+    options: BeginOptions = {
+        "agents": MAX_ASKED,
+        "policy": dice.choice(("abort", "skip", "ask")),
+        "params": {k: "given" for k, v in plan["inputs"].items() if "required" in v},
+    }
+    run = new_run("r", plan, options, now_ms=0)
     said = {
         name: dice.choices(SAID if node["kind"] == "approval" else ANSWERS, k=3)
         for name, node in plan["nodes"].items()

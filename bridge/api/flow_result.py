@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from bridge.api.run_steps import StepSeen, steps_of
 from bridge.api.validation_result import end_of, kind_of
-from bridge.engine.agent_report import fact_of
 from bridge.engine.answers import Answers
+from bridge.engine.facts import fact_of
 from bridge.engine.view import asked_of, view
 from bridge.flow.filling import as_text
 from bridge.protocol.claimed_commands import rests_on_evidence
@@ -75,8 +75,8 @@ def result_of(store: Store, settings: Settings, seen: RunView) -> FlowResult:
         if "outputs" in seen.plan:
             texts = [as_text(each) for each in wholes]
         made = [node["var"] for node in seen.plan["nodes"].values() if "var" in node]
-        values = answers.variables(run["vars"])
-        variables = {name: values.get(name) for name in made}
+        known = run["vars"]
+        variables = {n: answers.value(known[n]) if n in known else None for n in made}
     has_failed = any(end and fact_of(end)[0] != "ok" for end in last)
     if run["status"] == "completed" and (kind := kind_of(seen)):
         is_good, said = end_of(kind, wholes[0])

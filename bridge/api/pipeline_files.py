@@ -13,8 +13,8 @@ from bridge.agents.yaml_source import read_tree
 from bridge.errors import BridgeError, InvalidRequest
 from bridge.pipelines.compiler import compile_pipeline
 from bridge.pipelines.library import Library
+from bridge.pipelines.pipeline import Surroundings
 from bridge.pipelines.problems import InvalidWorkflow
-from bridge.pipelines.surroundings import Surroundings
 from bridge.pipelines.workflow_files import SUFFIXES, WorkflowFiles, kind_of
 from bridge.rules.agents_named import agent_check
 
@@ -24,8 +24,7 @@ if TYPE_CHECKING:
     from bridge.config import Settings
     from bridge.engine.view import RunView
     from bridge.flow.plan import Plan
-    from bridge.pipelines.pipeline import Pipeline
-    from bridge.pipelines.surroundings import Arguments
+    from bridge.pipelines.pipeline import Arguments, Pipeline
 
 
 class Pipelines:
@@ -155,21 +154,18 @@ def _answer_fields(agents: Agents, name: str) -> Collection[str] | None:
 
 
 def _arguments_of(name: str) -> Arguments | str:
-    from pydantic import AliasChoices
-
     from bridge.tasks.tool_table import find_tool
+    from bridge.workflows.tool_lists import argument_names
 
     try:
-        fields = find_tool(name).arguments.model_fields
+        find_tool(name)
     except BridgeError as error:
         return str(error)
-    wanted: dict[str, bool] = {}
-    for key, each in fields.items():
-        alias = each.validation_alias
-        others = [*alias.choices] if isinstance(alias, AliasChoices) else []
-        # Of several names any will do, which is checked when it is called.
-        names = dict.fromkeys([key, *(one for one in others if isinstance(one, str))])
-        wanted |= {name: each.is_required() and len(names) == 1 for name in names}
+    # Of several names any will do, which is checked when it is called.
+    taken = argument_names(name)
+    wanted = {
+        one: needed and len(names) == 1 for names, needed in taken for one in names
+    }
     # Files that were written for other programs give it; it is ignored here.
     return wanted | {"session_id": False}
 

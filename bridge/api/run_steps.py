@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from bridge.api.hosts import Hosts
 from bridge.api.upkeep import stage_of
-from bridge.engine.agent_report import fact_of
 from bridge.engine.answers import Answers
+from bridge.engine.facts import fact_of
 from bridge.engine.reasons import Reasons
 from bridge.engine.run_ids import request_id
 from bridge.engine.waiting import awaited

@@ -9,9 +9,8 @@ from bridge.engine.answers import Answers
 from bridge.engine.view import asked_of, view
 from bridge.errors import InvalidRequest
 from bridge.flow.filling import as_text
-from bridge.validation.build import BuildOutcome
 from bridge.validation.names import BUILD, BUILT, OUTCOME, VALIDATE, VERDICT
-from bridge.validation.report import Validation, Verdict
+from bridge.validation.report import BuildOutcome, Validation, Verdict
 from bridge.validation.words import verdict_of
 
 if TYPE_CHECKING:

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 
 from bridge.agents.known_agents import Agents
 from bridge.errors import BridgeError, InvalidRequest
-from bridge.validation.look import Validator
-from bridge.validation.rights import can_read, runs_commands
+from bridge.validation.look import Validator, can_read, runs_commands
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

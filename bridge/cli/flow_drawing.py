@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 
 from bridge.cli.output import say, say_json
 from bridge.cli.screen import cells, cut, screen_of
-from bridge.flow.drawing import drawing_of, mermaid_of
-from bridge.flow.graph import graph_of
+from bridge.flow.drawing import drawing_of, graph_of, mermaid_of
 
 if TYPE_CHECKING:
     from argparse import Namespace

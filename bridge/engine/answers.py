@@ -5,13 +5,13 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from bridge.engine.agent_report import is_report, question_in, said_by
-from bridge.engine.last_steps import words_of
+from bridge.engine.facts import is_report, question_in, said_by
+from bridge.engine.link import words_of
 from bridge.engine.marks import answer_to
-from bridge.engine.pipeline_scope import Lazy, filled_in, plain, scope_of
 from bridge.engine.results import has_result, read_result
 from bridge.engine.run_files import folder_of, read, read_plan
 from bridge.engine.run_ids import child_id, node_of, request_id
+from bridge.engine.run_scope import Lazy, filled_in, plain, scope_of
 from bridge.errors import NewerSchema
 from bridge.flow.filling import as_text
 from bridge.policy.condition import ConditionError, decide, evaluate
@@ -97,7 +97,7 @@ class Answers:
             return last[0] if len(last) == 1 else last
         response = self.response(asked)
         if response is None:
-            return self._whole_here(asked) if "form" in self.run else None
+            return self._whole_here(asked)
         return said_by(response)
 
     def answer_of_agent(self, asked: str) -> Any:
@@ -118,7 +118,7 @@ class Answers:
     def of_run(self) -> list[Any]:
         """The whole answers of the run: its last steps', or what it says it is."""
         run = self.run
-        if run["status"] == "completed" and "form" in run:
+        if run["status"] == "completed":
             with folder_of(self.state, run["run"]) as folder:
                 plan = read_plan(folder, run)
             if "outputs" in plan:
@@ -151,12 +151,29 @@ class Answers:
         return result
 
     def evaluated(self, template: Template) -> Any:
-        """The value of a template of a pipeline.
+        """The value of a template.
 
         Raises:
             ConditionError: it cannot be decided.
         """
-        return plain(evaluate(template, scope_of(self.run, self.output)))
+        return plain(evaluate(template, self._scope()))
+
+    def _scope(self) -> dict[str, Any]:
+        return scope_of(self.run, self.output, self._said)
+
+    def _said(self, reference: str) -> str:
+        """What a text of a flow gets for `name` or `name.field`."""
+        name, *path = reference.split(".")
+        asked = self.run["vars"].get(name)
+        if asked is None:
+            return ""
+        value = self.whole(asked) if path else self.value(asked)
+        for key in path:
+            if isinstance(value, list) and key in map(str, range(len(value))):
+                value = value[int(key)]
+            else:
+                value = value.get(key) if isinstance(value, dict) else None
+        return as_text(value)
 
     def shown(self, detail: Detail, entry: Entry) -> Detail:
         """What a step does, with the values that are known, for people.
@@ -165,7 +182,7 @@ class Answers:
         """
         if "says" not in detail:
             return detail
-        says = filled_in(detail["says"], scope_of(self.run, self.output))
+        says = filled_in(detail["says"], self._scope())
         shown: Detail = {**detail, "says": says}
         if entry.get("state", "passed") != "passed":
             shown.pop("condition", None)
@@ -178,14 +195,6 @@ class Answers:
             return "\n\n".join(as_text(_summary(each)) for each in whole)
         return _summary(whole)
 
-    def variables(self, names: Mapping[str, str]) -> Mapping[str, Any]:
-        """The variables of these names, as texts get them."""
-        return Lazy(names, self.value)
-
-    def wholes(self, names: Mapping[str, str]) -> Mapping[str, Any]:
-        """The whole answers behind the variables of these names."""
-        return Lazy(names, self.whole)
-
     def truth(
         self, code: Code, steps: list[tuple[State, str]], names: Mapping[str, str]
     ) -> bool:
@@ -194,15 +203,14 @@ class Answers:
         every = {word: all(self._is(word, *step) for step in steps) for word in words}
         some = {word: any(self._is(word, *step) for step in steps) for word in words}
         scope: dict[str, Any] = {
+            **self._scope(),
             **every,
             **{word: some[word] for word in words & {"failed", "issues"}},
             "all": every,
             "any": some,
             "variables": Lazy(names, lambda asked: _plain(self.value(asked))),
-            "answers": self.wholes(names),
+            "answers": Lazy(names, self.whole),
         }
-        if "form" in self.run:
-            scope |= scope_of(self.run, self.output)
         return decide(code, scope) == "yes"
 
     def _is(self, word: str, state: State, asked: str) -> bool:

@@ -10,7 +10,7 @@ from bridge.agents.workflow_choice import choose, mode_of
 from bridge.engine.run_ids import request_id
 from bridge.engine.waiting import milliseconds
 from bridge.errors import InvalidRequest
-from bridge.flow.filling import as_text, filled
+from bridge.flow.filling import as_text
 from bridge.protocol.names import GENERAL, TEMPORARY
 from bridge.protocol.request import Request
 from bridge.protocol.trace_context import handed_on
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from bridge.config import Settings
     from bridge.engine.answers import Answers
     from bridge.engine.run import Details, Linked, Run
-    from bridge.flow.details import Part, Template
+    from bridge.flow.details import Template
     from bridge.routes import OwnRoute, RouteName
     from bridge.store.directory import Folder
     from bridge.store.location import Place
@@ -89,16 +89,6 @@ class Texts(NamedTuple):
     details: Details
     answers: Answers
 
-    def filled(self, parts: list[Part]) -> str:
-        """A text with its values put in."""
-        names = self.run["vars"]
-        return filled(
-            parts,
-            variables=self.answers.variables(names),
-            answers=self.answers.wholes(names),
-            params=self.run["params"],
-        )
-
     def prompt(
         self,
         node: str,
@@ -110,7 +100,7 @@ class Texts(NamedTuple):
         `words_of` says what a task says, for a step that says nothing else.
         """
         detail = self.details["details"][node]
-        text = self.filled(detail.get("text", []))
+        text = as_text(self.answers.evaluated(detail.get("prompt")))
         if "call" in detail:
             call = self.call(node)
             text = as_text(call.get("prompt"))
@@ -139,17 +129,11 @@ class Texts(NamedTuple):
         if "waits" in entry:
             return self.answers.question_of(request_id(self.run, node))
         detail = self.details["details"][node]
-        if "prompt" in detail:
-            return as_text(self.answers.evaluated(detail["prompt"]))
-        return self.filled(detail.get("text", []))
+        return as_text(self.answers.evaluated(detail.get("prompt")))
 
     def given(self, node: str) -> dict[str, Any]:
         """What a called flow is given."""
-        detail = self.details["details"][node]
-        if "given" in detail:
-            return self.mapping(detail["given"])
-        given = detail.get("arguments", {})
-        return {name: self.filled(parts) for name, parts in given.items()}
+        return self.mapping(self.details["details"][node].get("given"))
 
     def mapping(self, template: Template) -> dict[str, Any]:
         """The value of a template that is a mapping.

@@ -33,7 +33,7 @@ class BeginOptions(TypedDict, total=False):
     """How a run goes; what is missing is the default.
 
     Attributes:
-        params: what the flow is given: texts; a pipeline any JSON.
+        params: its inputs: of a flow texts, of a pipeline any JSON.
         ask: fields of every request.
         agents: how many agents may be asked, by runs that it calls, too.
         tokens: how many tokens these may use.
@@ -41,7 +41,7 @@ class BeginOptions(TypedDict, total=False):
         policy: what becomes of it when a step fails and no condition looks at that.
         fan_out: how many requests may wait or run at once without a person's yes.
         source: the file of the flow.
-        settings: what the conditions of a pipeline call `settings`.
+        settings: what conditions call `settings`.
     """
 
     params: Mapping[str, Any]
@@ -66,7 +66,7 @@ def begin(state: State, plan: Plan, **options: Unpack[BeginOptions]) -> str:
 
     Raises:
         InvalidRequest: the plan has something that this version does not run, or an
-            input of a pipeline is missing, unknown, or of another type.
+            input is missing, unknown, or of another type.
     """
     run_id = new_run_id(state.clock.now_us())
     run = new_run(run_id, plan, options, now_ms=state.now_ms())
@@ -106,7 +106,7 @@ def begin_child(state: State, texts: Texts, *, node: str, child: str) -> None:
 
 def new_run(run_id: str, plan: Plan, options: BeginOptions, *, now_ms: int) -> Run:
     """A run that has not begun."""
-    run: Run = {
+    return {
         "schemaVersion": VERSION,
         "run": run_id,
         "name": plan["name"],
@@ -141,10 +141,8 @@ def new_run(run_id: str, plan: Plan, options: BeginOptions, *, now_ms: int) -> R
         "at": now_ms,
         "uptime": None,
         "createdAt": now_ms,
+        "settings": {**options.get("settings", {})},
     }
-    if plan.get("form") == "pipeline":
-        run |= {"form": "pipeline", "settings": {**options.get("settings", {})}}
-    return run
 
 
 def _write(state: State, run: Run, plan: Plan) -> None:

@@ -16,10 +16,9 @@ from bridge.flow.filling import as_text
 from bridge.validation import words
 from bridge.validation.aggregate import MAX_PATHS, validation_of
 from bridge.validation.answers import no_report, report_of
-from bridge.validation.build import BuildOutcome
 from bridge.validation.escalation import next_of
 from bridge.validation.names import ADVICE, BRIEF, LAST, OUTCOME, SAID, VERDICT
-from bridge.validation.report import Validation, Verdict
+from bridge.validation.report import BuildOutcome, Validation, Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping

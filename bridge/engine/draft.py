@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 from typing import TYPE_CHECKING, Any, Literal
 
-from bridge.engine.last_steps import last_steps
+from bridge.engine.link import last_steps
 from bridge.engine.run_ids import OUT, child_id, request_id
 from bridge.engine.waiting import is_at_work
 
@@ -21,7 +21,6 @@ class RunDraft:
     def __init__(self, plan: Linked, run: Run) -> None:
         self.nodes = plan["nodes"]
         self.out = plan["out"]
-        self.is_pipeline = plan.get("form") == "pipeline"
         self.run: Run = {
             **run,
             "rev": run["rev"] + 1,
@@ -123,10 +122,9 @@ class RunDraft:
         for name in [*self.run["open"]] if status != "paused" else ():
             self.cancel(name)
             self.known[name] = {**self.known[name], "state": "cancelled"}
-        if self.is_pipeline and status != "paused":
-            for name, entry in self.known.items():
-                if is_at_work(entry):
-                    self.do("cancel", self.asked(name), name)
+        for name, entry in self.known.items() if status != "paused" else ():
+            if is_at_work(entry):
+                self.do("cancel", self.asked(name), name)
         self.do("tell", self.run["run"], "")
 
     def touch(self, names: Iterable[str]) -> None:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from bridge.engine.agent_report import fact_of
-from bridge.engine.facts import MAX_QUESTIONS, UNANSWERED, fact_of_run, refused
+from bridge.engine.facts import MAX_QUESTIONS, UNANSWERED, fact_of, fact_of_run, refused
 from bridge.engine.marks import is_asked
 from bridge.engine.results import has_result
 from bridge.engine.run_files import UnknownRun
@@ -31,18 +30,10 @@ class Ends:
 
     def is_any(self) -> bool:
         """Whether anything may have ended; a look at names, for the many who ask."""
-        state, run = self._answers.state, self._answers.run
-        if "form" in run:
-            return any(map(self._may_have_ended, run["open"]))
-        return any(
-            asked in run["said"]
-            or state["responses"].has(f"{asked}.json")
-            or state[RUNS].has(child_id(asked))
-            for asked in (request_id(run, name) for name in run["open"])
-        )
+        return any(map(self._may_have_ended, self._answers.run["open"]))
 
     def _may_have_ended(self, name: str) -> bool:
-        """Whether an open step of a pipeline may have ended; a look at names."""
+        """Whether an open step may have ended; a look at names."""
         state, run = self._answers.state, self._answers.run
         entry, asked = run["nodes"][name], request_id(run, name)
         if asked in run["said"] or self._is_past(entry, "deadline"):
@@ -53,15 +44,13 @@ class Ends:
                 return self._is_over(entry) or (
                     bool(awaits) and all(map(self._is_there, awaits))
                 )
-            case "call":
-                return state[RUNS].has(child_id(asked))
-            case "agent":
-                return state["responses"].has(f"{asked}.json")
             case "background":
                 return is_submitted(state, asked)
             case "tool" | "exec" | "worktree" | "change":
                 return has_result(state, run["run"], asked)
-        return False
+        # Of a flow that an older version began, no kind is known.
+        answer, child = f"{asked}.json", child_id(asked)
+        return state["responses"].has(answer) or state[RUNS].has(child)
 
     def facts(self, plan: Linked) -> dict[str, Fact]:
         """What has ended of what the run has open."""
@@ -77,7 +66,7 @@ class Ends:
         """How agents have ended whose steps had ended before."""
         found: dict[str, Fact] = {}
         run = self._answers.run
-        for name, entry in run["nodes"].items() if "form" in run else ():
+        for name, entry in run["nodes"].items():
             if is_at_work(entry):
                 asked = request_id(run, name)
                 fact = self._ended(asked)

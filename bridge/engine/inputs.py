@@ -1,4 +1,4 @@
-"""What a run is given: texts for a flow, typed JSON for a pipeline. Pure."""
+"""What a run is given: typed JSON, of a flow texts. Pure."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from bridge.errors import InvalidRequest
+from bridge.flow.parameters import fits
 from bridge.flow.problems import near
 from bridge.protocol.names import declared_as
 from bridge.protocol.record import printable
@@ -15,15 +16,6 @@ if TYPE_CHECKING:
 
     from bridge.flow.plan import Input, Plan
 
-_TYPES: Mapping[str, tuple[type, ...]] = {
-    "string": (str,),
-    "task": (str, int),
-    "integer": (int,),
-    "number": (int, float),
-    "boolean": (bool,),
-    "array": (list,),
-    "object": (dict,),
-}
 _BOOLEANS = {"true": True, "false": False}
 
 
@@ -31,18 +23,10 @@ def params_of(plan: Plan, given: Mapping[str, Any]) -> dict[str, Any]:
     """What a run has as its parameters.
 
     Raises:
-        InvalidRequest: an input of a pipeline is missing, unknown, or of another type.
+        InvalidRequest: an input is missing, unknown, or of another type.
     """
-    if plan.get("form") == "pipeline":
-        return _inputs(plan, given)
-    known = plan["params"].items()
-    defaults = {name: value for name, value in known if value is not None}
-    return defaults | {name: printable(value) for name, value in given.items()}
-
-
-def _inputs(plan: Plan, given: Mapping[str, Any]) -> dict[str, Any]:
     what = f"pipeline {plan['name']}" if plan["name"] else "the pipeline"
-    known = plan.get("inputs", {})
+    known = plan["inputs"]
     given = {declared_as(name, known): value for name, value in given.items()}
     for name in given:
         if name not in known:
@@ -65,8 +49,7 @@ def _typed(what: str, name: str, described: Input, value: Any) -> Any:
     type_ = described.get("type", "any")
     if isinstance(value, str) and type_ not in ("string", "task", "any"):
         value = _read(type_, value)
-    is_boolean = isinstance(value, bool) and type_ != "boolean"
-    if type_ != "any" and (is_boolean or not isinstance(value, _TYPES[type_])):
+    if not fits(value, type_):
         raise InvalidRequest(
             f"{what}: the input {name!r} must be of type {type_}, got {value!r:.80}"
         )

@@ -55,7 +55,7 @@ class Reasons:
             return why
         if state == "skipped":
             return ", ".join(self._closed(node))
-        if state == "passed" and "form" in self._run:
+        if state == "passed" and self._seen.kind(node) != "pass":
             return self._left_out(node, detail)
         if state == "passed" and "condition" in detail:
             code = read_condition(detail["condition"]).code

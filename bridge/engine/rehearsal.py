@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from bridge.engine.agent_report import fact_in
 from bridge.engine.answers import Answers
 from bridge.engine.asks import Texts
 from bridge.engine.by_hand import takes_words, unclear
-from bridge.engine.facts import called_failed, refused, why_failed
+from bridge.engine.facts import called_failed, fact_in, refused, why_failed
 from bridge.engine.link import link
 from bridge.engine.run_ids import child_id, request_id
 from bridge.engine.step import Step
@@ -84,7 +83,7 @@ class Rehearsal:
         self.plan, self.details = link(plan)
         # No file has the prompts of its temporary agents.
         self.details["details"] = {
-            name: {**detail, "text": instruction_of(plan, detail)}
+            name: {**detail, "prompt": instruction_of(plan, detail)}
             for name, detail in plan["details"].items()
         }
         self.run = run

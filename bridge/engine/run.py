@@ -55,11 +55,10 @@ class Linked(TypedDict):
     """The part of a plan that each step reads.
 
     Attributes:
-        schemaVersion: 1.
+        schemaVersion: 2.
         nodes: by id, in written order.
         out: the sources of its end.
         agents: the digests of its temporary agents.
-        form: what it was compiled from; a flow if it is missing.
         outputs: of a pipeline: its answer.
     """
 
@@ -67,7 +66,6 @@ class Linked(TypedDict):
     nodes: dict[str, LinkedNode]
     out: list[str]
     agents: NotRequired[Digests]
-    form: NotRequired[Literal["flow", "pipeline"]]
     outputs: NotRequired[Template]
 
 
@@ -90,7 +88,7 @@ class Entry(TypedDict, total=False):
         forced: a jump reached it; it runs whatever its sources did.
         at: when it was asked, in milliseconds since 1970.
         why: why it failed.
-        kind: of a step of a pipeline: its kind, or `background`.
+        kind: what kind of step it is, or `background`.
         until: of a wait for so long: when it ends, in milliseconds since 1970, as
             `Run.until`.
         deadline: when it fails, as `until`.
@@ -135,7 +133,7 @@ class _Run(TypedDict):
     """How far a run of anything is.
 
     Attributes:
-        schemaVersion: 1.
+        schemaVersion: 2, or 1 if an older version began it.
         run: its id.
         name: the flow's name, or its file's.
         source: the file that it was compiled from; empty if none.
@@ -218,13 +216,11 @@ class Run(_Run, total=False):
     """How far a run is.
 
     Attributes:
-        form: `pipeline` if it is one.
-        settings: of a pipeline: what its conditions call `settings`.
-        done: of a pipeline: how many tools, programs and worktrees it has had done
+        settings: what its conditions call `settings`.
+        done: how many tools, programs and worktrees it has had done
             since it began or was resumed.
     """
 
-    form: Literal["pipeline"]
     settings: dict[str, Any]
     done: int
 

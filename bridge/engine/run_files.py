@@ -36,6 +36,7 @@ _KEYS = (
     "resumed params ask fanOut out at uptime createdAt"
 )
 KEYS = frozenset(_KEYS.split())
+# Version 1 has said `form`, for runs of pipelines.
 MORE_KEYS = frozenset({"form", "settings", "done", "seal"})
 # A file for people to read, as long as that costs nothing.
 _READABLE = 200
@@ -119,7 +120,7 @@ def read(folder: Folder, run_id: str, key: bytes) -> Run:
     if not has_seal(data, key, "run"):
         raise BadRun(path, "not written by hostbridge: the seal is missing or wrong")
     refuse_unknown(run, (*KEYS, *MORE_KEYS), file=path)
-    if version != VERSION or not run.keys() >= KEYS:
+    if version not in (1, VERSION) or not run.keys() >= KEYS:
         raise BadRun(path, "another version of hostbridge wrote it")
     if name != run_id:
         raise BadRun(path, f"it is of another run, {name}")
@@ -136,7 +137,12 @@ def read_plan(folder: Folder, run: Run) -> Linked:
 
 def read_details(folder: Folder, run: Run) -> Details:
     """The rest of a run's plan; raises `BadRun`."""
-    details: Details = orjson.loads(checked(folder, DETAILS, run["details"]))
+    data: Any = orjson.loads(checked(folder, DETAILS, run["details"]))
+    if run["schemaVersion"] == 1:
+        from bridge.engine.older_runs import details_of_version_1
+
+        data = details_of_version_1(data)
+    details: Details = data
     return details
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from bridge.engine.run import Run
 
-VERSION = 1
+VERSION = 2
 LIVE = ("running", "paused")
 # The end of a plan, among the targets of its nodes.
 OUT = ""

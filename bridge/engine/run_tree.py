@@ -21,6 +21,7 @@ from bridge.engine.run_clock import is_over, nodes_now, until_now
 from bridge.engine.run_files import folder_of, read, read_details, read_plan, write
 from bridge.engine.run_ids import LIVE, request_id
 from bridge.engine.step import Step
+from bridge.engine.waiting import is_at_work
 from bridge.errors import BridgeError, InvalidRequest, StateUnavailable
 from bridge.protocol.wording import one_line
 from bridge.store import live_runs
@@ -257,9 +258,8 @@ class HeldRun:
             "tokens": root["tokens"],
             "until": until_now(root, state),
             "policy": root["policy"],
+            "nodes": nodes_now(self.run, state),
         }
-        if "form" in self.run:
-            bounds["nodes"] = nodes_now(self.run, state)
         return {**self.run, **bounds}  # type: ignore[typeddict-item]
 
     def write(self, run: Run, *, durable: bool = False) -> None:
@@ -310,27 +310,27 @@ class HeldRun:
             self.tree.effects[act](self, id_, node)
         # While it was done, agents of a called run may have been counted.
         self.run = {**self.run, "due": left}
-        if may_ask and "form" in run:
-            for name in run["open"]:
-                if run["nodes"][name].get("kind") == "tool":
-                    self.tree.effects["tool"](self, request_id(run, name), name)
+        for name in run["open"] if may_ask else ():
+            if run["nodes"][name].get("kind") == "tool":
+                self.tree.effects["tool"](self, request_id(run, name), name)
 
     def _find_long(self) -> None:
         """What is open that takes long, and that nobody does."""
         run = self.run
-        if "form" not in run or run["status"] != "running" or self.tree.is_off():
+        if run["status"] != "running" or self.tree.is_off():
             return
-        for name, entry in run["nodes"].items():
-            asked = request_id(run, name)
+        at_work = (n for n, entry in run["nodes"].items() if is_at_work(entry))
+        for name in (*run["open"], *at_work):
+            entry, asked = run["nodes"][name], request_id(run, name)
             if self._is_to_be_done(entry, asked) and not is_claimed(self.folder, asked):
                 self.tree.long.append(LongStep(run["run"], name, asked))
 
     def _is_to_be_done(self, entry: Entry, asked: str) -> bool:
         """Whether a step takes long, and has not ended."""
-        kind, state = entry.get("kind"), entry.get("state")
+        kind = entry.get("kind")
         if kind in LONG:
-            return state == "open" and self.answers.result(asked) is None
-        if (kind, state) not in (("agent", "open"), ("background", "ok")):
+            return self.answers.result(asked) is None
+        if kind != "agent" and not is_at_work(entry):
             return False
         is_waiting = self.tree.state["requests"].has(file_of(asked))
         return is_waiting and self.folder.has(headless_sign(asked))
@@ -338,7 +338,7 @@ class HeldRun:
 
 def _leads_only_to_tools(run: Run, before: Run) -> bool:
     """Whether a step has made nothing due, but calls of tools."""
-    if run["due"] or run["status"] != before["status"] or "form" not in run:
+    if run["due"] or run["status"] != before["status"]:
         return False
     new = [name for name in run["open"] if name not in before["open"]]
     return bool(new) and all(run["nodes"][each].get("kind") == "tool" for each in new)

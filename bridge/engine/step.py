@@ -291,12 +291,11 @@ class Step(RunDraft):
         entry["attempt"] = entry.get("attempt", 0) + 1
         run["open"].append(name)
         run["asked"] += kind == "agent"
-        if self.is_pipeline:
-            self._ask_in_pipeline(node, entry)
+        self._note(node, entry)
         if act := KINDS[kind]:
             self.do(act, self.asked(name), name)
 
-    def _ask_in_pipeline(self, node: LinkedNode, entry: Entry) -> None:
+    def _note(self, node: LinkedNode, entry: Entry) -> None:
         """Note what a step waits for, and until when."""
         kind = node["kind"]
         entry["kind"] = "background" if "background" in node else kind

@@ -19,7 +19,8 @@ from bridge.agents.frontmatter import joined
 from bridge.agents.load import load
 from bridge.engine.run_files import checked, digest_of, folder_of, read, read_plan
 from bridge.errors import BadDefinition, BridgeError, UnknownAgent
-from bridge.flow.filling import filled, has_variables
+from bridge.flow.filling import as_text, has_variables
+from bridge.policy.condition import evaluate
 from bridge.protocol.names import TEMPORARY, USUAL_MODEL
 from bridge.store.live_runs import RUNS
 
@@ -59,9 +60,8 @@ def _text(name: str, agent: TemporaryAgent, run: Run) -> str:
         "base": agent["base"],
         "model": agent["model"] or USUAL_MODEL,
     }
-    parts = [] if has_variables(agent) else agent["prompt"]
-    prompt = filled(parts, variables={}, answers={}, params=run["params"])
-    return joined(fields, prompt)
+    prompt = "" if has_variables(agent) else agent["prompt"]
+    return joined(fields, as_text(evaluate(prompt, {"inputs": run["params"]})))
 
 
 def flow_of(run: Run) -> str:

@@ -135,12 +135,14 @@ def view_in(state: State, run_id: str, before: RunView | None = None) -> RunView
 
 
 def _background(state: State, run: Run) -> Iterator[tuple[str, str]]:
-    for name, entry in run["nodes"].items() if "form" in run else ():
+    kinds = set()
+    for name, entry in run["nodes"].items():
+        kinds.add(entry.get("kind"))
         if is_at_work(entry):
             asked = request_id(run, name)
             if not state["responses"].has(f"{asked}.json"):
                 yield name, asked
-    if "form" in run:
+    if "tool" in kinds:
         begins = f"{run['run']}-{STARTED}"
         for folder in ("requests", "processing"):
             for asked in state[folder].names():

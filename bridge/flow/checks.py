@@ -6,19 +6,19 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from bridge.agents.agent_names import MAX_NAME, is_name
+from bridge.flow.lexer import MAX_SAID, length
 from bridge.flow.loops import check_labels, labels_of
-from bridge.flow.parameters import check_parameters
+from bridge.flow.parameters import check_parameters, check_subflows
 from bridge.flow.problems import Findings, Problems, TooMany, near
-from bridge.flow.subflows import check_subflows
 from bridge.flow.syntax_tree import Call, Group, Parallel, Retry, texts_of, walk
-from bridge.flow.text import MAX_SAID, length
 from bridge.flow.variable_check import check_variables
+from bridge.hints import meant
 from bridge.protocol.names import MODEL_NAMES, is_model
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from bridge.flow.subflows import FindFlow
+    from bridge.flow.parameters import FindFlow
     from bridge.flow.syntax_tree import Flow, Sequence, Step, Visit
 
 MAX_FAN_OUT = 1_000
@@ -136,7 +136,6 @@ def _check_agents(
         if wrong := around.wrong_agent(definition.base):
             found.errors.add(definition.at, f"base of {name}: {wrong}")
         if definition.model is not None and not is_model(definition.model):
-            hint = near(definition.model, MODEL_NAMES)
-            hint = hint or f"; there are {', '.join(MODEL_NAMES)}"
+            hint = meant(definition.model, MODEL_NAMES)
             message = f"model of {name}: no model is named {definition.model!r}{hint}"
             found.errors.add(definition.at, message)

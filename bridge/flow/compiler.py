@@ -13,9 +13,11 @@ import hashlib
 import re
 from bisect import bisect_right
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, Literal, Unpack
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, Unpack
 
+from bridge.flow.filling import joined, parameter, reference
 from bridge.flow.loops import BOUND, GO_ON, labels_of
+from bridge.flow.parameters import inputs_of
 from bridge.flow.syntax_tree import (
     Call,
     Group,
@@ -30,13 +32,14 @@ from bridge.flow.syntax_tree import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
-    from bridge.flow.details import Detail, Part
+    from bridge.flow.details import Detail, Template
+    from bridge.flow.parameters import FindFlow
     from bridge.flow.plan import Code, Edge, Kind, Last, Plan, PlanNode
-    from bridge.flow.subflows import FindFlow
     from bridge.flow.syntax_tree import Flow, Sequence, Step, Text
 
+T = TypeVar("T")
 FAILED: Code = ["name", 0, "failed"]
 NOT_FAILED: Code = ["not", 0, FAILED]
 # The place of a "not" that is ours: what does not pass a guard passes it by.
@@ -45,13 +48,19 @@ OTHERWISE = -1
 
 def compile_flow(flow: Flow, find_flow: FindFlow | None = None) -> Plan:
     """The plan of a flow that has been checked, with the plans of those it calls."""
-    plan = _compiled(flow)
+    return with_called(_compiled(flow), _compiled, find_flow)
+
+
+def with_called(
+    plan: Plan, compiled: Callable[[T], Plan], find: Callable[[str], T | str] | None
+) -> Plan:
+    """A plan with those that it calls, and that these call."""
     calls = _calls(plan)
-    while calls and find_flow:
+    while calls and find:
         name = calls.pop()
-        other = find_flow(name)
+        other = find(name)
         if name not in plan["flows"] and not isinstance(other, str):
-            plan["flows"][name] = _compiled(other)
+            plan["flows"][name] = compiled(other)
             calls += _calls(plan["flows"][name])
     return plan
 
@@ -65,16 +74,16 @@ def _compiled(flow: Flow) -> Plan:
     out = compiler.sequence(flow.body, [])
     compiler.mark_lasts()
     return {
-        "schemaVersion": 1,
+        "schemaVersion": 2,
         "name": flow.head.name,
         "source": hashlib.sha256(flow.source.encode()).hexdigest(),
         "nodes": compiler.nodes,
         "out": out,
-        "params": {param.name: param.default for param in flow.head.params},
+        "inputs": inputs_of(flow),
         "agents": {
             each.name: {
                 "base": each.base,
-                "prompt": parts_of(each.prompt),
+                "prompt": template_of(each.prompt),
                 "model": each.model,
             }
             for each in flow.definitions
@@ -84,17 +93,17 @@ def _compiled(flow: Flow) -> Plan:
     }
 
 
-def parts_of(text: Text | None) -> list[Part]:
+def template_of(text: Text | None) -> Template:
     """A text as a plan has it."""
-    return [_part(part) for part in text or ()]
+    return joined([_part(part) for part in text or ()])
 
 
-def _part(part: Any) -> Part:
+def _part(part: Any) -> Template:
     if isinstance(part, str):
         return part
     if isinstance(part, Reference):
-        return {"var": part.name, "path": list(part.path)}
-    return {"param": part.name, "default": part.default}
+        return reference(part.name, part.path)
+    return parameter(part.name, part.default)
 
 
 class _Compiler:
@@ -185,8 +194,8 @@ class _Compiler:
             case Mark():
                 return [(self.mark(step, ends), None)]
             case SubFlow(name, arguments):
-                given = {key: parts_of(text) for key, text in arguments}
-                detail: Detail = {"flow": name, "arguments": given}
+                given = [one for k, text in arguments for one in (k, template_of(text))]
+                detail: Detail = {"flow": name, "given": ["map", 0, *given]}
                 called = self.node("call", ends, step, detail)
                 return [(called, None)]
             case Call():
@@ -235,7 +244,8 @@ class _Compiler:
 
     def call(self, call: Call, ends: list[Edge]) -> str:
         """Compile the call of an agent."""
-        detail: Detail = {"agent": call.agent, "text": parts_of(call.instruction)}
+        prompt = template_of(call.instruction)
+        detail: Detail = {"agent": call.agent, "prompt": prompt}
         if own := self.bases.get(call.agent):
             detail |= {"agent": own.base, "own": own.name}
             detail |= {"model": own.model} if own.model else {}
@@ -253,9 +263,9 @@ class _Compiler:
         if mark.prompt is None and mark.name in self.jumped_to:
             place = self.passing(ends, mark.at, shows="label", label=mark.name)
         else:
-            text = parts_of(mark.prompt) or [GO_ON]
+            prompt = template_of(mark.prompt) or GO_ON
             place = self.node(
-                "approval", ends, mark, {"label": mark.name, "text": text}
+                "approval", ends, mark, {"label": mark.name, "prompt": prompt}
             )
         self.labels[mark.name] = place
         return place

@@ -5,31 +5,12 @@ Prompts, calls of tools and programs, with what they are given. Plain JSON; no l
 
 from __future__ import annotations
 
-from typing import Any, Literal, NotRequired, TypedDict, final
+from typing import Any, Literal, NotRequired, TypedDict
 
 # A value with expressions in it, compiled: JSON, but a list is `["list", at, ...]`, a
 # map `["map", at, KEY, VALUE, ...]`, and texts are what `bridge.policy.condition_text`
 # makes of them. `bridge.policy.condition.evaluate` gives its value; that is data.
 Template = Any
-
-
-@final
-class PlanReference(TypedDict):
-    """A variable, and the field of it that is wanted."""
-
-    var: str
-    path: list[str]
-
-
-@final
-class PlanParameter(TypedDict):
-    """A parameter of the flow, and what it is where nobody gives it."""
-
-    param: str
-    default: str | None
-
-
-Part = str | PlanReference | PlanParameter
 
 
 class AgentCall(TypedDict, total=False):
@@ -167,10 +148,11 @@ class Detail(TypedDict, total=False):
     Attributes:
         agent: the agent that is asked; for a temporary one, its base.
         digests: those that its definition may have, by the route; any if missing.
-        own: the temporary agent, whose prompt comes before `text`.
-        text: what it is asked, or what the person is asked.
+        own: the temporary agent, whose prompt comes before `prompt`.
+        prompt: what an agent of a flow is asked, or a person at a checkpoint.
         model: only where the flow says one.
-        flow: the flow that is called, with `arguments`.
+        flow: the flow or pipeline that is called.
+        given: what that is given, a mapping.
         shows: what a `pass` is there for.
         depth: how many branches, guards and retries are around it.
         starts: whether it is the first of such a one.
@@ -179,8 +161,6 @@ class Detail(TypedDict, total=False):
         call, tool, exec, worktree, change: what a step of a pipeline does; `call` is
             an agent's.
         context: of an agent: a change as data, beside its prompt, a mapping.
-        prompt: what a person is asked at a checkpoint of a pipeline.
-        given: what a pipeline is given that is called, a mapping.
         says: a step of a pipeline as it is written, in a line.
     """
 
@@ -189,10 +169,10 @@ class Detail(TypedDict, total=False):
     agent: str
     digests: list[str]
     own: str
-    text: list[Part]
+    prompt: Template
     model: str
     flow: str
-    arguments: dict[str, list[Part]]
+    given: Template
     shows: Literal["condition", "label", "jump", "join", "retry", "gate"]
     depth: int
     starts: bool
@@ -204,8 +184,6 @@ class Detail(TypedDict, total=False):
     worktree: WorktreeCall
     change: ChangeCall
     context: Template
-    prompt: Template
-    given: Template
     says: str
 
 
@@ -213,5 +191,5 @@ class TemporaryAgent(TypedDict):
     """An agent of this flow alone; its model is sonnet where it has none."""
 
     base: str
-    prompt: list[Part]
+    prompt: Template
     model: str | None

@@ -1,4 +1,4 @@
-"""A plan as a drawing, for a terminal or for Mermaid. Pure.
+"""A plan as a drawing, for a terminal or for Mermaid, and as a graph. Pure.
 
 node-0  general-purpose (opus): Scan the code -> issues
 node-1  ├─ fixer: Fix {issues} -> fixes
@@ -8,14 +8,25 @@ node-4  if failed
 node-5  ├─ back to @review, 10 times at most
 
 A step that is deeper than six brackets has a number for some of them: `⋮9 ├─`.
+
+As a graph it is JSON: nodes with what they ask, edges, variables.
+
+    {"nodes": [{"id": "node-0", "type": "agent", "agent": "general-purpose",
+                "instruction": "…", "outputVar": "issues", "model": "opus"}, …],
+     "edges": [{"from": "node-0", "to": "node-1"}, …], "variables": {}}
+
+A temporary agent is shown as what it stands for: its base, and its prompt before the
+instruction. A model, variables in the text and an output are there only where the flow
+says them. A jump is an edge back, with `max`.
 """
 
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from bridge.flow.graph import graph_of, text_of
+from bridge.flow.compiler import FAILED, NOT_FAILED, OTHERWISE
+from bridge.flow.filling import instruction_of, references_in, written
 from bridge.protocol.wording import one_line
 
 if TYPE_CHECKING:
@@ -27,6 +38,69 @@ if TYPE_CHECKING:
 
     # A node of a plan, or of a run's.
     Shown = Mapping[str, Any]
+
+    from bridge.flow.plan import Code
+
+    Json = dict[str, Any]
+
+_TYPES = {"approval": "checkpoint", "call": "flow"}
+
+
+def graph_of(plan: Plan) -> Json:
+    """The graph of a plan, as JSON."""
+    return {
+        "nodes": [_node(plan, name) for name in plan["nodes"]],
+        "edges": list(_edges(plan)),
+        "variables": {},
+    }
+
+
+def _node(plan: Plan, name: str) -> Json:
+    node, detail = plan["nodes"][name], plan["details"][name]
+    kind = detail.get("shows") or _TYPES.get(node["kind"], node["kind"])
+    shown: Json = {"id": name, "type": kind}
+    for key in ("agent", "flow", "label", "condition"):
+        shown |= {key: detail[key]} if key in detail else {}
+    if "says" in detail:
+        retry = {"retry": node["retry"]} if "retry" in node else {}
+        return shown | {"says": detail["says"], **retry}
+    said = detail.get("given") or instruction_of(plan, detail)
+    if "given" in detail:
+        texts = iter(said[2:])
+        shown["arguments"] = {
+            key: written(text) for key, text in zip(texts, texts, strict=True)
+        }
+    elif node["kind"] != "pass":
+        shown["instruction"] = written(said)
+    shown |= {"outputVar": node["var"]} if "var" in node else {}
+    shown |= {"model": detail["model"]} if "model" in detail else {}
+    shown |= {"retry": node["retry"]} if "retry" in node else {}
+    used = list(dict.fromkeys(references_in(said)))
+    return shown | ({"templateVars": used} if used else {})
+
+
+def _edges(plan: Plan) -> Iterator[Json]:
+    for name, node in plan["nodes"].items():
+        for source, code in node["in"]:
+            condition = _condition(code, plan["details"][source].get("condition", ""))
+            yield {"from": source, "to": name} | condition
+        for back in node.get("back", []):
+            condition = _condition(back["when"], "")
+            if "says" in plan["details"][name]:
+                # It has a text of its own, which leaves no room for the condition.
+                condition = {}
+            yield {"from": name, "to": back["to"]} | condition | {"max": back["max"]}
+
+
+def _condition(code: Code, written: str) -> Json:
+    """The condition of an edge, as it is written where its source stands."""
+    if code is None:
+        return {}
+    if code in (FAILED, NOT_FAILED):
+        return {"condition": "failed" if code == FAILED else "!failed"}
+    is_otherwise = isinstance(code, list) and code[:2] == ["not", OTHERWISE]
+    return {"condition": f"!({written})" if is_otherwise else written}
+
 
 _EXPRESSION = re.compile(r"\$\{\{\s*(.*?)\s*\}\}", re.DOTALL)
 _SHAPES = {
@@ -118,10 +192,11 @@ def label_of(node: Shown, detail: Detail) -> Drawn | None:
     else:
         who = f"${detail['own']}" if "own" in detail else detail["agent"]
     who += f" ({detail['model']})" if "model" in detail else ""
-    who += ": " if detail.get("text") else ""
+    said = _one_line(written(detail.get("prompt", "")))
+    who += ": " if detail.get("prompt") else ""
     end = f" -> {node['var']}" if "var" in node else ""
     end += f", retry {_at_most(node['retry'])}" if "retry" in node else ""
-    return Drawn(who, _one_line(text_of(detail.get("text", []))), end)
+    return Drawn(who, said, end)
 
 
 def _of_pipeline(node: Shown, detail: Detail) -> Drawn:

@@ -1,17 +1,37 @@
-"""The parameters of a flow: `{{name}}`, and what its frontmatter declares. Pure."""
+"""The parameters of a flow, and the flows that it calls. Pure.
+
+A parameter is used, `{{name}}`, or declared in the frontmatter. Flows that are called
+exist, take what they are given, and end.
+"""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from bridge.flow.problems import near
-from bridge.flow.syntax_tree import Parameter, output_of, texts_of, walk
+from bridge.flow.syntax_tree import Parameter, SubFlow, output_of, texts_of, walk
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 
-    from bridge.flow.problems import Findings
+    from bridge.flow.plan import Input
+    from bridge.flow.problems import Findings, Problems
     from bridge.flow.syntax_tree import Flow, Visit
+
+    # The flow of a name, or what is wrong with that name.
+    FindFlow = Callable[[str], Flow | str]
+
+# The types of inputs, but for `any`; the first that fits is a default's.
+TYPES: Mapping[str, tuple[type, ...]] = {
+    "string": (str,), "boolean": (bool,), "integer": (int,), "number": (int, float),
+    "array": (list,), "object": (dict,), "task": (str, int),
+}  # fmt: skip
+
+
+def fits(value: object, type_: str) -> bool:
+    """Whether a value is of the type of an input."""
+    is_odd = isinstance(value, bool) and type_ != "boolean"
+    return type_ == "any" or (isinstance(value, TYPES[type_]) and not is_odd)
 
 
 def check_parameters(flow: Flow, visits: Iterable[Visit], found: Findings) -> None:
@@ -43,15 +63,27 @@ def wrong_arguments(
 
     `way` says how a missing one is given.
     """
-    defaults = {param.name for param in flow.head.params if param.default is not None}
-    used = list(_used(flow, walk(flow.body)))
-    known = {part.name for part in flow.head.params} | {part.name for part in used}
-    needed = {part.name for part in used if part.default is None} - defaults
-    for name in sorted(set(given) - known):
+    known = inputs_of(flow)
+    for name in sorted(set(given) - known.keys()):
         hint = near(name, known) or f"; it has {', '.join(sorted(known)) or 'none'}"
         yield f"no parameter is called {name!r}{hint}"
-    for name in sorted(needed - {*given}):
-        yield f"the parameter {name!r} is missing{way}"
+    for name in sorted(known.keys() - {*given}):
+        if known[name].get("required"):
+            yield f"the parameter {name!r} is missing{way}"
+
+
+def inputs_of(flow: Flow) -> dict[str, Input]:
+    """The parameters of a flow, declared or not; those that it needs are required."""
+    found: dict[str, Input] = {}
+    for declared in flow.head.params:
+        found[declared.name] = {"type": "string"}
+        if declared.default is not None:
+            found[declared.name]["default"] = declared.default
+    for part in _used(flow, walk(flow.body)):
+        described = found.setdefault(part.name, {"type": "string"})
+        if part.default is None and "default" not in described:
+            described["required"] = True
+    return found
 
 
 def _used(flow: Flow, visits: Iterable[Visit]) -> Iterator[Parameter]:
@@ -60,3 +92,46 @@ def _used(flow: Flow, visits: Iterable[Visit]) -> Iterator[Parameter]:
     texts += [text for visit in visits for text in texts_of(visit.step)]
     for text in texts:
         yield from (part for part in text if isinstance(part, Parameter))
+
+
+MAX_DEPTH = 5
+
+
+def check_subflows(flow: Flow, find_flow: FindFlow, errors: Problems) -> None:
+    """Find calls of flows that cannot be called."""
+    around = (flow.head.name,) if flow.head.name else ()
+    found: dict[str, str | None] = {}
+    for call in _calls(flow):
+        other = find_flow(call.name)
+        if isinstance(other, str):
+            errors.add(call.at, other)
+            continue
+        for message in wrong_arguments(other, dict(call.arguments)):
+            errors.add(call.at, f"@call:{call.name}: {message}")
+        if call.name not in found:
+            found[call.name] = _too_deep(call.name, other, find_flow, around)
+        if wrong := found[call.name]:
+            errors.add(call.at, wrong)
+
+
+def _calls(flow: Flow) -> Iterator[SubFlow]:
+    return (v.step for v in walk(flow.body) if isinstance(v.step, SubFlow))
+
+
+def _too_deep(
+    name: str, flow: Flow, find_flow: FindFlow, around: tuple[str, ...]
+) -> str | None:
+    """Why the calls inside a flow never end, or go too deep; None if they do not."""
+    path = (*around, name)
+    if name in around:
+        return f"flows that call each other never end: {' > '.join(path)}"
+    if len(path) > MAX_DEPTH:
+        return f"flows call each other {MAX_DEPTH} deep at most: {' > '.join(path)}"
+    for other in dict.fromkeys(call.name for call in _calls(flow)):
+        inner = find_flow(other)
+        # What is wrong with its name is reported where that flow itself is checked.
+        if not isinstance(inner, str) and (
+            wrong := _too_deep(other, inner, find_flow, path)
+        ):
+            return wrong
+    return None

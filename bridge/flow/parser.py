@@ -18,11 +18,10 @@ from typing import TYPE_CHECKING
 
 from bridge.flow import syntax_tree as tree
 from bridge.flow.condition import FlowCondition, read_condition
-from bridge.flow.definition_reader import DefinitionReader
 from bridge.flow.head import read_head
-from bridge.flow.mistakes import HINTS, NO_ELSE, mistake_at
+from bridge.flow.lexer import HINTS, NO_ELSE, mistake_at
 from bridge.flow.problems import InvalidFlow, Problems, TooMany
-from bridge.flow.token_reader import Lost
+from bridge.flow.token_reader import DefinitionReader, Lost
 from bridge.policy.condition_compiler import InvalidCondition
 
 if TYPE_CHECKING:

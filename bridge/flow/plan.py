@@ -140,7 +140,7 @@ class PlanNode(Step, _Edges):
 
 
 class Input(TypedDict, total=False):
-    """An input of a pipeline; without a `default` it is null, if not `required`."""
+    """What a run is given; without a `default` it is null, if not `required`."""
 
     type: Literal[
         "string", "task", "integer", "number", "boolean", "array", "object", "any"
@@ -154,18 +154,16 @@ class Plan(TypedDict):
     """A compiled flow, or a pipeline.
 
     Attributes:
-        schemaVersion: 1.
+        schemaVersion: 2.
         name: the flow's, or empty.
         source: SHA-256 of the text that it was compiled from.
         nodes: by id, in written order.
         out: sources and conditions, as in `PlanNode`: the last steps, its answer.
-        params: what a parameter is that nobody gives; null if it has to be given.
+        inputs: what it is given, by name; of a flow: its parameters, as texts.
         agents: the temporary agents.
         details: of the nodes.
         flows: the plans of the flows that are called, those that they call included;
             none of these has `flows` of its own.
-        form: what it was compiled from; a flow if it is missing.
-        inputs: of a pipeline, in place of `params`.
         outputs: of a pipeline: its answer, in place of that of its last steps.
     """
 
@@ -174,10 +172,8 @@ class Plan(TypedDict):
     source: str
     nodes: dict[str, PlanNode]
     out: list[Edge]
-    params: dict[str, str | None]
+    inputs: dict[str, Input]
     agents: dict[str, TemporaryAgent]
     details: dict[str, Detail]
     flows: dict[str, Plan]
-    form: NotRequired[Literal["flow", "pipeline"]]
-    inputs: NotRequired[dict[str, Input]]
     outputs: NotRequired[Template]

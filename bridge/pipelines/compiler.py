@@ -10,33 +10,21 @@ import hashlib
 from itertools import takewhile
 from typing import TYPE_CHECKING
 
-from bridge.pipelines.pipeline import Pipeline
+from bridge.flow.compiler import with_called
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from bridge.flow.details import Detail
     from bridge.flow.plan import Back, Code, Edge, Last, Plan, PlanNode
-    from bridge.pipelines.pipeline import PipelineStep, Repeat
+    from bridge.pipelines.pipeline import Pipeline, PipelineStep, Repeat
 
     FindPipeline = Callable[[str], Pipeline | str]
 
 
 def compile_pipeline(pipeline: Pipeline, find: FindPipeline | None = None) -> Plan:
     """The plan of a pipeline without errors, with the plans of those it calls."""
-    plan = _compiled(pipeline)
-    calls = _calls(plan)
-    while calls and find:
-        name = calls.pop()
-        other = find(name)
-        if name not in plan["flows"] and isinstance(other, Pipeline):
-            plan["flows"][name] = _compiled(other)
-            calls += _calls(plan["flows"][name])
-    return plan
-
-
-def _calls(plan: Plan) -> list[str]:
-    return [each["flow"] for each in plan["details"].values() if "flow" in each]
+    return with_called(_compiled(pipeline), _compiled, find)
 
 
 def asked_before(step: str) -> str:
@@ -74,13 +62,11 @@ def _compiled(pipeline: Pipeline) -> Plan:
         details[step.id] = step.detail
         edges = [(step.id, None)]
     plan: Plan = {
-        "schemaVersion": 1,
-        "form": "pipeline",
+        "schemaVersion": 2,
         "name": pipeline.name,
         "source": hashlib.sha256(pipeline.source.encode()).hexdigest(),
         "nodes": nodes,
         "out": edges,
-        "params": {},
         "inputs": pipeline.inputs,
         "agents": {},
         "details": details,

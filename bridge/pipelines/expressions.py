@@ -13,19 +13,19 @@ What an expression may name is checked where it stands:
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from bridge.hints import did_you_mean
-from bridge.policy.condition_compiler import InvalidCondition, compile_condition
-from bridge.policy.condition_text import compile_text, compile_value
+from bridge.agents.expressions import Expressions
+from bridge.hints import did_you_mean, meant
+from bridge.policy.condition_compiler import compile_condition
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
     from bridge.agents.diagnostic import Place
     from bridge.agents.yaml_source import Tree
-    from bridge.flow.details import Template
     from bridge.flow.plan import Code
+    from bridge.policy.condition_compiler import Condition
 
 ROOTS = ("inputs", "steps", "run", "settings")
 STATUSES = ("pending", "running", "completed", "failed", "skipped", "cancelled")
@@ -59,49 +59,22 @@ class Scope:
     later: set[str] = field(default_factory=set)
 
 
-class Expressions:
+class ScopedExpressions(Expressions):
     """Compiles the values of one file; what is wrong goes to its tree."""
 
     def __init__(self, tree: Tree, scope: Scope) -> None:
-        self.tree = tree
+        super().__init__(tree)
         self.scope = scope
 
-    def value(self, raw: Any, place: Place) -> Template:
-        """Any YAML, compiled: its texts may have expressions."""
-        return compile_value(raw, place, self.text)
-
-    def text(self, source: str, place: Place) -> Template:
-        """A text, compiled; what is one expression and nothing else keeps its type."""
-        try:
-            code = compile_text(source).code
-        except InvalidCondition as error:
-            self._report(error, place)
-            return None
-        return _Names(self, place).resolved(code)
-
-    def condition(self, raw: Any, place: Place) -> Code:
-        """A condition, with or without `${{ }}` around it."""
-        if raw is None or isinstance(raw, bool):
-            return raw is not False
-        if not isinstance(raw, str):
-            self.tree.error(place, "expected a condition, such as steps.ID.output.ok")
-            return False
-        try:
-            code = compile_condition(raw).code
-        except InvalidCondition as error:
-            self._report(error, place)
-            return False
-        return _Names(self, place).resolved(code)
-
-    def _report(self, error: InvalidCondition, place: Place) -> None:
-        for problem in error.problems:
-            self.tree.error_in(place, problem.at, problem.message)
+    def resolved(self, place: Place, found: Condition) -> Code:
+        """The same code, its names looked up; problems are in the tree."""
+        return _Names(self, place).resolved(found.code)
 
 
 class _Names:
     """Finds what one expression names."""
 
-    def __init__(self, expressions: Expressions, place: Place) -> None:
+    def __init__(self, expressions: ScopedExpressions, place: Place) -> None:
         self.tree = expressions.tree
         self.scope = expressions.scope
         self.place = place
@@ -200,8 +173,7 @@ class _Names:
                         continue
                 is_text = isinstance(other, str) and sign in ("==", "!=")
                 if is_text and other not in STATUSES:
-                    hint = did_you_mean(other, STATUSES)
-                    hint = hint or f"; there are {', '.join(STATUSES)}"
+                    hint = meant(other, STATUSES)
                     self._error(side[1], f"no step has the status {other!r}{hint}")
 
     def _error(self, at: int, message: str) -> None:

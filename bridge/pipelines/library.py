@@ -12,8 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from bridge.pipelines.pipeline import Pipeline
-    from bridge.pipelines.surroundings import Surroundings
+    from bridge.pipelines.pipeline import Pipeline, Surroundings
 
 MAX_DEPTH = 5
 

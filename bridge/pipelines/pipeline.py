@@ -1,4 +1,7 @@
-"""A pipeline that has been read: its steps in written order. Frozen; no logic."""
+"""A pipeline that has been read: its steps in written order. Frozen; no logic.
+
+And what it names and does not define: agents, tools, other pipelines.
+"""
 
 from __future__ import annotations
 
@@ -6,11 +9,15 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Mapping
     from pathlib import Path
 
     from bridge.agents.diagnostic import Diagnostic
     from bridge.flow.details import Detail, Template
     from bridge.flow.plan import Code, Input, Kind, Step
+
+    # Whether each argument of a tool has to be given, by its name.
+    Arguments = Mapping[str, bool]
 
     # The pipeline of a name, or what is wrong with that name.
 
@@ -81,3 +88,31 @@ class Pipeline:
     def errors(self) -> list[Diagnostic]:
         """What keeps it from running."""
         return [each for each in self.problems if each.level == "error"]
+
+
+def _nobody_asks(_name: str) -> None:
+    return None
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """Lookups for what is outside; without one, nobody asks.
+
+    Attributes:
+        wrong_agent: what is wrong with the name of an agent, if anything.
+        answer_fields: the fields of an agent's answers; None if they may be any.
+        wrong_workflow: what is wrong with the workflow that an agent is given.
+        tool: the arguments of a tool, or what is wrong with its name.
+        find_pipeline: the pipeline of a name, or what is wrong with that.
+        settings: the names under `settings`.
+    """
+
+    wrong_agent: Callable[[str], str | None] = _nobody_asks
+    answer_fields: Callable[[str], Collection[str] | None] = _nobody_asks
+    wrong_workflow: Callable[[str, str], str | None] = lambda _agent, _workflow: None
+    tool: Callable[[str], Arguments | str | None] = _nobody_asks
+    find_pipeline: Callable[[str], Pipeline | str] | None = None
+    settings: Collection[str] = ()
+
+
+NOTHING_AROUND = Surroundings()

@@ -20,11 +20,11 @@ from bridge.agents.diagnostic import describe
 from bridge.agents.fields import check_rules
 from bridge.agents.validate import check
 from bridge.agents.yaml_source import read_tree
-from bridge.pipelines.expressions import Expressions, Scope
+from bridge.flow.parameters import TYPES, fits
+from bridge.pipelines.expressions import Scope, ScopedExpressions
 from bridge.pipelines.fields import InputFields, PipelineFields
-from bridge.pipelines.pipeline import Pipeline
+from bridge.pipelines.pipeline import NOTHING_AROUND, Pipeline, Surroundings
 from bridge.pipelines.step_reader import StepReader
-from bridge.pipelines.surroundings import NOTHING_AROUND, Surroundings
 from bridge.policy.variable_record import misnamed
 
 if TYPE_CHECKING:
@@ -36,10 +36,6 @@ if TYPE_CHECKING:
 
 MAX_STEPS = 1_000
 _OF_INPUT = frozenset(InputFields.model_fields)
-_TYPES: dict[type, str] = {
-    bool: "boolean", int: "integer", float: "number", str: "string", list: "array",
-    dict: "object",
-}  # fmt: skip
 
 
 def read_pipeline(
@@ -55,7 +51,7 @@ def read_pipeline(
     raw_steps = fields.steps if isinstance(fields.steps, list) else []
     names = (each.get("id") for each in raw_steps if isinstance(each, dict))
     later = {name for name in names if isinstance(name, str)}
-    expressions = Expressions(tree, Scope(inputs, around.settings, {}, later))
+    expressions = ScopedExpressions(tree, Scope(inputs, around.settings, {}, later))
     reader = StepReader(expressions, around, allow)
     if tree.value is not None and not raw_steps:
         tree.error(("steps",), "a pipeline has at least one step")
@@ -65,7 +61,7 @@ def read_pipeline(
     read = [reader.read(raw, ("steps", at)) for at, raw in enumerate(raw_steps)]
     outputs = None
     if fields.outputs:
-        outputs = expressions.value(fields.outputs, ("outputs",))
+        outputs = expressions.value(("outputs",), fields.outputs)
     order = {"error": 0, "warning": 1}
     problems = sorted(
         tree.problems, key=lambda each: (order[each.level], each.line, each.column or 0)
@@ -104,7 +100,7 @@ def _input(tree: Tree, place: Place, raw: Any) -> Input:
     is_long = isinstance(raw, dict) and bool(raw.keys() & _OF_INPUT)
     if not is_long:
         is_any = raw is None
-        kind: Any = "any" if is_any else _TYPES[type(raw)]
+        kind: Any = "any" if is_any else next(t for t in TYPES if fits(raw, t))
         return {"type": kind, "required": False, "default": raw}
     _, fields = check(InputFields, tree, raw, place)
     default = raw.get("default")
@@ -119,10 +115,3 @@ def _input(tree: Tree, place: Place, raw: Any) -> Input:
     if default is not None and fields.required:
         tree.error((*place, "required"), "what has a default need not be given")
     return found
-
-
-def fits(value: Any, wanted: str) -> bool:
-    """Whether a value is of the type of an input."""
-    kind = _TYPES.get(type(value), "any")
-    also = {"number": ("integer",), "task": ("string", "integer")}
-    return wanted in ("any", kind) or kind in also.get(wanted, ())

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from bridge.agents.diagnostic import describe
 from bridge.config import LONGEST_S
-from bridge.hints import did_you_mean
+from bridge.hints import meant
 from bridge.pipelines.expressions import Known
 from bridge.protocol.durations import parse_duration
 
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from bridge.agents.diagnostic import Place
     from bridge.flow.details import Detail, Template
     from bridge.flow.plan import Kind, Step
-    from bridge.pipelines.expressions import Expressions
-    from bridge.pipelines.surroundings import Surroundings
+    from bridge.pipelines.expressions import ScopedExpressions
+    from bridge.pipelines.pipeline import Surroundings
 
 
 @dataclass(slots=True)
@@ -38,7 +38,7 @@ class Reading:
     id: str
     raw: Mapping[str, Any]
     place: Place
-    expressions: Expressions
+    expressions: ScopedExpressions
     around: Surroundings
     allow: list[str]
     places: dict[str, Place] = field(default_factory=dict)
@@ -54,7 +54,7 @@ class Reading:
 
     def value(self, name: str) -> Template:
         """A field, compiled."""
-        return self.expressions.value(self.raw[name], self.place_of(name))
+        return self.expressions.value(self.place_of(name), self.raw[name])
 
     def seconds(self, name: str) -> Template:
         """A length of time, compiled: seconds, or a text such as 90s, 5m or 1h30m."""
@@ -75,10 +75,8 @@ class Reading:
         raw = self.raw.get(name) or {}
         for each in raw:
             if each not in wanted:
-                hint = did_you_mean(each, wanted)
-                there = f"; there are {', '.join(wanted) or 'none'}"
                 place = (*self.place_of(name), each)
-                message = f"unknown argument{hint or there}"
+                message = f"unknown argument{meant(each, wanted)}"
                 self.expressions.tree.error(self.places.get(each, place), message)
         missing = [each for each, is_wanted in wanted.items() if is_wanted]
         is_known = raw.keys() <= wanted.keys()
@@ -90,7 +88,7 @@ class Reading:
             (
                 key,
                 self.expressions.value(
-                    one, self.places.get(key, (*self.place_of(name), key))
+                    self.places.get(key, (*self.place_of(name), key)), one
                 ),
             )
             for key, one in raw.items()

@@ -5,20 +5,24 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from bridge.agents.validate import check
-from bridge.hints import did_you_mean
+from bridge.hints import meant
 from bridge.pipelines.fields import ApprovalFields, WaitFields
-from bridge.pipelines.foreign_tools import foreign_step
+from bridge.pipelines.foreign import Foreign, foreign_step
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from pydantic import BaseModel
+
     from bridge.agents.diagnostic import Place
-    from bridge.pipelines.foreign_tools import Foreign
     from bridge.pipelines.reading import Reading
 
 _MAPPINGS = frozenset({"set", "arguments", "inputs"})
 _TEXTS = frozenset(
     {"agent", "prompt", "pipeline", "fail", "for", "workflow", "mode", "model"}
+)
+_INVOKED = Foreign(
+    "pipeline", {"name": "pipeline", "arguments": "inputs", "inputs": "inputs"}
 )
 # What a tool of another server cannot do without.
 _NEEDED = {"set": "data", "fail": "message", "pipeline": "name"}
@@ -51,27 +55,27 @@ def _of_server(
 ) -> str | None:
     """A tool that is named with its server: the step that it is here."""
     arguments = source.get("arguments") or {}
-    meant = foreign_step(server, tool)
+    found = foreign_step(server, tool)
     tree = reading.expressions.tree
-    if isinstance(meant, str):
-        tree.error((*at, "server" if meant.startswith("no server") else "tool"), meant)
+    if isinstance(found, str):
+        tree.error((*at, "server" if found.startswith("no server") else "tool"), found)
         return None
-    if meant is None:
+    if found is None:
         given = {key: value for key, value in arguments.items() if key != "session_id"}
         reading.raw = {"tool": tool, "arguments": given}
         reading.places = {"tool": (*at, "tool"), "arguments": (*at, "arguments")}
         return "tool"
-    raw = _renamed(reading, meant, arguments, at)
+    raw = _renamed(reading, found, arguments, (*at, "arguments"))
     if raw is None:
         return None
-    kind: str = meant.kind
+    kind: str = found.kind
     reading.places.setdefault(kind, (*at, "tool"))
     if kind in _NEEDED and kind not in raw:
         message = f"argument {_NEEDED[kind]!r} is missing"
         tree.error((*at, "arguments"), message)
         return None
     if kind == "worktree":
-        raw = {"worktree": meant.action, "arguments": raw}
+        raw = {"worktree": found.action, "arguments": raw}
     elif kind == "wait":
         raw["wait"] = ""
     reading.raw, reading.is_foreign = raw, kind in ("agent", "wait")
@@ -79,18 +83,17 @@ def _of_server(
 
 
 def _renamed(
-    reading: Reading, meant: Foreign, arguments: Mapping[str, Any], at: Place
+    reading: Reading, tool: Foreign, arguments: Mapping[str, Any], at: Place
 ) -> dict[str, Any] | None:
     """A tool's arguments by their names here; None if one is wrong."""
     raw: dict[str, Any] = {}
     is_wrong = False
     reading.places = {}
     for key, value in arguments.items():
-        place = (*at, "arguments", key)
-        here = meant.renamed.get(key)
+        place = (*at, key)
+        here = tool.renamed.get(key)
         if here is None:
-            hint = did_you_mean(key, meant.renamed)
-            hint = hint or f"; there are {', '.join(meant.renamed)}"
+            hint = meant(key, tool.renamed)
             reading.expressions.tree.error(place, f"unknown argument{hint}")
             is_wrong = True
         elif here in raw and value not in (None, raw[here]):
@@ -113,17 +116,12 @@ def _renamed(
 def _wait(reading: Reading) -> str | None:
     """The parts of a `wait`: a step, a length of time, or a mapping."""
     raw, place = reading.raw["wait"], (*reading.place, "wait")
-    parts: dict[str, Any]
+    parts: dict[str, Any] | None
     if isinstance(raw, dict):
-        whole, _ = check(WaitFields, reading.expressions.tree, raw, place)
-        if whole is None:
+        parts = _parts(reading, place, WaitFields, raw, {"completion_id": "for"})
+        if parts is None:
             return None
-        parts = {key: value for key, value in raw.items() if value is not None}
-        reading.places |= {key: (*place, key) for key in parts}
-        if "completion_id" in parts:
-            reading.is_foreign = "for" not in parts
-            parts.setdefault("for", parts["completion_id"])
-            reading.places.setdefault("for", (*place, "completion_id"))
+        reading.is_foreign = "completion_id" in parts and raw.get("for") is None
     else:
         # A length of time begins with a digit, which no id does.
         is_step = isinstance(raw, str) and not raw.strip()[:1].isdigit()
@@ -156,40 +154,43 @@ def approval_parts(reading: Reading, raw: Any) -> dict[str, Any]:
         return {"message": raw}
     if not isinstance(raw, dict):
         return {"required": bool(raw)}
-    whole, _ = check(ApprovalFields, reading.expressions.tree, raw, place)
+    seconds = {"timeout_seconds": "timeout"}
+    return _parts(reading, place, ApprovalFields, raw, seconds) or {}
+
+
+def _parts(
+    reading: Reading,
+    place: Place,
+    model: type[BaseModel],
+    raw: dict[str, Any],
+    renamed: Mapping[str, str],
+) -> dict[str, Any] | None:
+    """The fields of a mapping, by our names too, with their places; None if wrong."""
+    whole, _ = check(model, reading.expressions.tree, raw, place)
     parts = {key: value for key, value in raw.items() if value is not None}
     reading.places |= {key: (*place, key) for key in parts}
-    if "timeout_seconds" in parts:
-        parts.setdefault("timeout", parts["timeout_seconds"])
-        reading.places.setdefault("timeout", (*place, "timeout_seconds"))
-    return parts if whole is not None else {}
+    for theirs, ours in renamed.items():
+        if theirs in parts:
+            parts.setdefault(ours, parts[theirs])
+            reading.places.setdefault(ours, (*place, theirs))
+    return None if whole is None else parts
 
 
 def _invoked(reading: Reading) -> str | None:
     """`invoke_pipeline`: a name, or a mapping of a name and arguments."""
     raw, place = reading.raw["invoke_pipeline"], (*reading.place, "invoke_pipeline")
-    parts: dict[str, Any] = {"inputs": reading.raw.get("inputs") or {}}
+    inputs = {"inputs": reading.raw.get("inputs") or {}}
+    given = {"name": raw} if isinstance(raw, str) else raw
+    parts = _renamed(reading, _INVOKED, given, place)
+    if parts is None:
+        return None
     if isinstance(raw, str):
         reading.places["pipeline"] = place
-        reading.raw = {**parts, "pipeline": raw}
-        return "pipeline"
-    for key, value in raw.items():
-        here = {"name": "pipeline", "arguments": "inputs", "inputs": "inputs"}.get(key)
-        is_right = isinstance(value, str if here == "pipeline" else dict)
-        if here and is_right:
-            parts[here] = value
-            reading.places[here] = (*place, key)
-        else:
-            hint = did_you_mean(key, ("name", "arguments", "inputs"))
-            message = (
-                "expected a name, or a mapping" if here else f"unknown field{hint}"
-            )
-            reading.expressions.tree.error((*place, key), message)
     if "pipeline" not in parts:
         message = "expected the name of a pipeline: {name: NAME}"
         reading.expressions.tree.error(place, message)
         return None
-    reading.raw = parts
+    reading.raw = inputs | parts
     return "pipeline"
 
 

@@ -1,25 +1,86 @@
-"""The kinds of steps, each read from the fields of its own."""
+"""The kinds of steps, each read from the fields of its own.
+
+Programs are run without a shell. A command that is one text is split as a shell would
+split it if it has nothing that only a shell understands; otherwise the list to write is
+shown, in which values are arguments of that shell and never part of what it reads.
+"""
 
 from __future__ import annotations
 
 import json
 import re
 import shlex
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from bridge.agents.diagnostic import describe
-from bridge.hints import did_you_mean
-from bridge.pipelines.argv import NeedsShell, split_command
+from bridge.hints import did_you_mean, meant
 from bridge.pipelines.expressions import Known
+from bridge.pipelines.foreign import foreign
 from bridge.pipelines.reading import Made, Reading
 from bridge.policy.command_grants import refusal
+from bridge.policy.condition_text import EXPRESSION
+from bridge.policy.shell_signs import expansion_sign, shell_sign
 from bridge.protocol.names import GENERAL
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
     from bridge.flow.details import AgentCall, Detail, ExecCall, Template
     from bridge.flow.plan import Step
+
+# Each stands for an expression while words are split, if the text has it not itself.
+_STAND_INS = range(0xE000, 0xF900)
+# What a shell would hand on as it is: `bash -c 'a | b'` is a plain list of three.
+_QUOTED = re.compile(r"""'[^']*'|"[^"\\$`]*\"""")
+
+
+class NeedsShell(ValueError):
+    """A command has something that only a shell understands."""
+
+
+def split_command(command: str) -> list[str]:
+    """The words of a command, expressions as they are written.
+
+    Raises:
+        NeedsShell: it has signs of a shell; says the list to write instead.
+    """
+    expressions = [found[0] for found in EXPRESSION.finditer(command)]
+    free = (chr(code) for code in _STAND_INS if chr(code) not in command)
+    stands_for = dict(zip(free, expressions, strict=False))
+    signs = iter(stands_for)
+    plain = EXPRESSION.sub(lambda _: next(signs, ""), command).strip()
+    bare = _QUOTED.sub('""', plain)
+    sign = shell_sign(bare) or expansion_sign(bare)
+    if sign or len(stands_for) < len(expressions):
+        shown = {"\n": "a line break", "": "it"}.get(sign or "", sign)
+        argv = json.dumps(_as_script(plain, stands_for), ensure_ascii=False)
+        raise NeedsShell(
+            f"exec runs a program without a shell, and {shown} means nothing without "
+            f"one; write the list: exec: {argv}"
+        )
+    words = shlex.split(plain)
+    return ["".join(stands_for.get(sign, sign) for sign in word) for word in words]
+
+
+def _as_script(plain: str, stands_for: dict[str, str]) -> list[str]:
+    """A shell that is given the values as arguments: `$1` in place of the first."""
+    parts, quote = [], ""
+    numbers = {sign: number for number, sign in enumerate(stands_for, 1)}
+    for sign in plain:
+        if sign in "'\"" and quote in ("", sign):
+            quote = "" if quote else sign
+        if sign not in numbers:
+            parts.append(sign)
+            continue
+        name = f"${{{numbers[sign]}}}"
+        parts.append({"": f'"{name}"', '"': name, "'": f"'\"{name}\"'"}[quote])
+    script = "".join(parts)
+    return [
+        "bash",
+        "-c",
+        script,
+        *(["bash", *stands_for.values()] if stands_for else []),
+    ]
+
 
 _REQUEST = re.compile(
     r"\s*\$\{\{\s*(?:steps\s*\.\s*)?([A-Za-z_][\w-]*)\s*\.\s*output"
@@ -41,17 +102,11 @@ _MADE = {
     "merge": ("commit", "how", "into", "conflict", "change"),
     "remove": (),
 }
-_FOLDER = "{}.output.folder"
-_RENAMED_FOLDER = dict.fromkeys(
-    ("clone_id", "worktree_id", "clone_path", "worktree_path", "path"), _FOLDER
-) | {"branch_name": "{}.output.branch"}
-_RENAMED_RUN = {"run_id": "{}.output.request_id"}
 # Fields of an agent's step, and what they are in a plan.
 _OF_CALL = {
     "prompt": "prompt", "task_id": "task_id", "workflow": "workflow", "mode": "mode",
     "model": "model", "arguments": "arguments", "worktree": "cwd",
 }  # fmt: skip
-_COMPLETED = dict.fromkeys(("completed", "success"), "{}.status == 'completed'")
 
 
 def read_agent(step: Reading) -> Made:
@@ -75,7 +130,7 @@ def read_agent(step: Reading) -> Made:
         _check_agent(step, name)
     if raw.get("background") or step.is_foreign:
         node["background"] = True
-        known = Known(("request_id", "agent", "task_id"), _RENAMED_RUN)
+        known = Known(("request_id", "agent", "task_id"), foreign("outputs")["agent"])
     says = f"{name}: {raw.get('prompt') or raw.get('task_id') or ''}"
     return Made("agent", says, node, detail, known)
 
@@ -96,7 +151,7 @@ def read_exec(step: Reading) -> Made:
     words: list[Any] = raw if isinstance(raw, list) else []
     if isinstance(raw, str):
         # The whole text first: its places are right.
-        step.expressions.text(raw, place)
+        step.expressions.text(place, raw)
         try:
             words = split_command(raw)
         except NeedsShell as error:
@@ -110,7 +165,7 @@ def read_exec(step: Reading) -> Made:
     texts = [str(word) for word in words]
     is_list = isinstance(raw, list)
     argv = [
-        step.expressions.text(text, (*place, at) if is_list else place)
+        step.expressions.text((*place, at) if is_list else place, text)
         for at, text in enumerate(texts)
     ]
     call: ExecCall = {"argv": ["list", 0, *argv], "allow": step.allow}
@@ -210,7 +265,7 @@ def read_wait(step: Reading) -> Made:
     if step.is_foreign:
         # Elsewhere a wait ends well whatever the agent did, and says how that was.
         node["on_failure"] = "skip"
-        known = Known(known.fields, _COMPLETED)
+        known = Known(known.fields, foreign("outputs")["wait"])
     return Made("wait", says, node, {}, known)
 
 
@@ -224,7 +279,7 @@ def _awaited(step: Reading, named: str) -> str:
         )
     elif name in step.expressions.scope.later:
         # The same words as of any other reference.
-        step.expressions.condition(f"steps[{name!r}]", step.place_of("for"))
+        step.expressions.condition(step.place_of("for"), f"steps[{name!r}]")
     elif name not in (known := step.expressions.scope.steps):
         hint = did_you_mean(name, known) or ": name one above it"
         way = "or a time such as 90s or 5m"
@@ -271,27 +326,41 @@ def read_worktree(step: Reading) -> Made:
     action = step.raw["worktree"]
     node: Step = {"kind": "worktree"}
     if action not in _WORKTREE:
-        hint = did_you_mean(action, _WORKTREE)
-        hint = hint or f"; there are {', '.join(_WORKTREE)}"
+        hint = meant(action, _WORKTREE)
         step.error("worktree", f"no action is called {action!r}{hint}")
         return Made("worktree", "worktree", node, {})
     arguments = step.given(_WORKTREE[action])
     detail: Detail = {"worktree": {"action": action, "arguments": arguments}}
-    renamed = _RENAMED_FOLDER if action == "create" else {}
-    known = Known(_MADE[action], renamed)
+    known = Known(_MADE[action], foreign("outputs").get(action, {}))
     return Made("worktree", f"worktree {action}", node, detail, known)
 
 
+class StepKind(NamedTuple):
+    """A kind of step: how it is read, and what it takes beside what all have.
+
+    Without `read` it is another spelling of one of the others.
+    """
+
+    read: Callable[[Reading], Made] | None
+    takes: str = ""
+    is_retried: bool = True
+
+
 # By the field that says which kind a step is.
-KINDS: Mapping[str, Callable[[Reading], Made]] = {
-    "agent": read_agent,
-    "prompt": read_agent,
-    "exec": read_exec,
-    "tool": read_tool,
-    "wait": read_wait,
-    "pipeline": read_pipeline,
-    "worktree": read_worktree,
-    "set": read_set,
-    "fail": read_fail,
-    "approval": read_approval,
+KINDS: Mapping[str, StepKind] = {
+    "agent": StepKind(
+        read_agent,
+        "prompt model mode task_id workflow background worktree arguments timeout",
+    ),
+    "prompt": StepKind(read_agent, "model mode task_id background worktree timeout"),
+    "exec": StepKind(read_exec, "cwd env timeout"),
+    "tool": StepKind(read_tool, "arguments"),
+    "wait": StepKind(read_wait, "timeout", is_retried=False),
+    "pipeline": StepKind(read_pipeline, "inputs", is_retried=False),
+    "worktree": StepKind(read_worktree, "arguments"),
+    "set": StepKind(read_set, is_retried=False),
+    "fail": StepKind(read_fail, is_retried=False),
+    "approval": StepKind(read_approval, "timeout", is_retried=False),
+    "mcp": StepKind(None),
+    "invoke_pipeline": StepKind(None, "inputs", is_retried=False),
 }

@@ -24,41 +24,22 @@ if TYPE_CHECKING:
     from bridge.agents.yaml_source import Tree
     from bridge.flow.details import Template
     from bridge.flow.plan import Code, Step
-    from bridge.pipelines.expressions import Expressions
-    from bridge.pipelines.surroundings import Surroundings
+    from bridge.pipelines.expressions import ScopedExpressions
+    from bridge.pipelines.pipeline import Surroundings
 
 _ID = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,55}\Z")
 # Of what is kept for a drawing, which cuts it again once its values are filled in.
 _MOST_SHOWN = 240
-_SPELT = (*KINDS, "mcp", "invoke_pipeline")
 _ALL_HAVE = frozenset(
     ("id", "name", "description", "condition", "retries", "on_failure", "repeat")
 )
-# What a kind takes beside its own field, and beside what all have.
-_TAKES: Mapping[str, frozenset[str]] = {
-    "agent": frozenset({
-        "prompt", "model", "mode", "task_id", "workflow", "background", "worktree",
-        "arguments", "timeout",
-    }),
-    "prompt": frozenset(
-        {"model", "mode", "task_id", "background", "worktree", "timeout"}
-    ),
-    "exec": frozenset({"cwd", "env", "timeout"}),
-    "tool": frozenset({"arguments"}),
-    "worktree": frozenset({"arguments"}),
-    "wait": frozenset({"timeout"}),
-    "approval": frozenset({"timeout"}),
-    "pipeline": frozenset({"inputs"}),
-    "invoke_pipeline": frozenset({"inputs"}),
-}  # fmt: skip
-_NO_RETRY = ("approval", "wait", "set", "fail", "pipeline", "invoke_pipeline")
 
 
 class StepReader:
     """Reads the steps of one file, in their order."""
 
     def __init__(
-        self, expressions: Expressions, around: Surroundings, allow: list[str]
+        self, expressions: ScopedExpressions, around: Surroundings, allow: list[str]
     ) -> None:
         self.expressions = expressions
         self.tree: Tree = expressions.tree
@@ -79,7 +60,8 @@ class StepReader:
                 name, raw, place, self.expressions, self.around, self.allow
             )
             found = one_form(reading, kind)
-            made = (reading, KINDS[found](reading)) if found else None
+            read = KINDS[found].read if found else None
+            made = (reading, read(reading)) if read else None
         scope = self.expressions.scope
         scope.later.discard(name)
         if name:
@@ -127,7 +109,7 @@ class StepReader:
 
     def _kind(self, raw: Mapping[str, Any], place: Place) -> str | None:
         """The field that says what a step does."""
-        found = [each for each in _SPELT if each in raw]
+        found = [each for each in KINDS if each in raw]
         if "agent" in found:
             found = [each for each in found if each not in ("prompt", "worktree")]
         elif "prompt" in found:
@@ -138,22 +120,22 @@ class StepReader:
             # What is misspelt may be what it does.
             return None
         if not found:
-            kinds = ", ".join(dict.fromkeys(_SPELT))
-            self.tree.error(place, f"does nothing; give it one of {kinds}")
+            self.tree.error(place, f"does nothing; give it one of {', '.join(KINDS)}")
             return None
         if len(found) > 1:
             both = " and ".join(found)
             self.tree.error((*place, found[1]), f"a step does one thing, not {both}")
             return None
         kind = found[0]
-        allowed = _ALL_HAVE | _TAKES.get(kind, frozenset()) | {kind, "approval"}
+        own = KINDS[kind].takes.split()
+        allowed = _ALL_HAVE | {*own, kind, "approval"}
         for key in raw.keys() & StepFields.model_fields.keys():
             if key not in allowed:
-                takes = ", ".join(sorted(_TAKES.get(kind, ()))) or "nothing more"
+                takes = ", ".join(sorted(own)) or "nothing more"
                 hint = did_you_mean(key, allowed) or f", which takes {takes}"
                 message = f"does not belong to a step with {kind!r}{hint}"
                 self.tree.error((*place, key), message)
-        if raw.get("retries") and kind in _NO_RETRY:
+        if raw.get("retries") and not KINDS[kind].is_retried:
             message = f"a step with {kind!r} is not tried again"
             self.tree.error((*place, "retries"), message)
         return kind
@@ -161,7 +143,7 @@ class StepReader:
     def _condition(self, raw: Mapping[str, Any], place: Place) -> Code | None:
         if "condition" not in raw:
             return None
-        code = self.expressions.condition(raw["condition"], (*place, "condition"))
+        code = self.expressions.condition((*place, "condition"), raw["condition"])
         return None if code is True else code
 
     def _repeat(self, raw: Mapping[str, Any], place: Place) -> Repeat | None:
@@ -174,7 +156,7 @@ class StepReader:
             hint = did_you_mean(start, steps)
             hint = hint or "; a jump leads back, to a step above or to this one"
             self.tree.error((*at, "from"), f"no step before here is {start!r}{hint}")
-        when = self.expressions.condition(fields.get("while", True), (*at, "while"))
+        when = self.expressions.condition((*at, "while"), fields.get("while", True))
         if "while" not in fields and "max" not in fields:
             message = "goes round for ever: say while it does so, or how often (max)"
             self.tree.error(at, message)

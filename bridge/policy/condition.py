@@ -81,6 +81,14 @@ class ConditionError(Exception):
         self.message = message
 
 
+def operations(code: Code) -> Iterable[Any]:
+    """Each operation in a condition, the outer ones first."""
+    if isinstance(code, list):
+        yield code
+        for part in code[2:]:
+            yield from operations(part)
+
+
 def decide(
     code: Code, scope: Scope, shell: Shell = NO_SHELL
 ) -> Literal["yes", "no", "may"]:

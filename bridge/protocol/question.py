@@ -279,7 +279,7 @@ def in_words(asked: Asked) -> str:
 def blocked_by(asked: Asked) -> dict[str, Any]:
     """A question as the answer of a blocked agent, the form that runs understand.
 
-    The run asks the person (`bridge.engine.agent_report`), then the agent again.
+    The run asks the person (`bridge.engine.facts`), then the agent again.
     """
     question = in_words(asked)
     return {"status": "blocked", "summary": asked.words, "question": question}

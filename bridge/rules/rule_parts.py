@@ -7,17 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 from bridge.agents import templates
 from bridge.agents.diagnostic import Place, describe
-from bridge.agents.fields import template_names
+from bridge.agents.expressions import Expressions
 from bridge.hints import did_you_mean
 from bridge.policy import tool_names
 from bridge.policy.condition_compiler import (
     EVENT_NAMES,
-    Condition,
-    InvalidCondition,
     compile_condition,
     shadowed,
 )
-from bridge.policy.condition_text import compile_text
 from bridge.policy.rule_set import TOOL_EVENTS
 from bridge.protocol.names import MODEL_NAMES, is_model
 from bridge.rules.never_holds import (
@@ -45,8 +42,11 @@ def wrong_names(variables: Collection[str], kept: Collection[str]) -> list[str]:
     return [*shadowed(variables), *(mine for name in variables if name in kept)]
 
 
-class RuleReader:
+class RuleReader(Expressions):
     """Reads one rule of a tree."""
+
+    known: frozenset[str]
+    way = "; a variable that nobody declares is variables.{0}"
 
     def __init__(
         self,
@@ -56,19 +56,31 @@ class RuleReader:
         inherited: Collection[str],
         check_agent: Callable[[str], str | None],
     ) -> None:
-        self.tree = tree
+        self.declared = frozenset(known)
+        super().__init__(tree, self.declared | frozenset(EVENT_NAMES))
         self.place = place
         self.event = str(place[0])
-        self.declared = frozenset(known)
-        self.known = self.declared | frozenset(EVENT_NAMES)
         self.inherited = inherited
         self.check_agent = check_agent
         self._code: Json = {}
 
-    def error(self, name: str, message: str, *more: str | int) -> None:
+    def error(self, place: Place, message: str) -> None:
         """Add an error at a field, or at the rule if the field is inherited."""
-        at = () if name in self.inherited else (name, *more)
-        self.tree.error((*self.place, *at), message)
+        super().error(self.place if self._inherits(place) else place, message)
+
+    def error_in(self, place: Place, at: int, message: str) -> None:
+        """The same of one character of a field."""
+        if self._inherits(place):
+            self.error(place, message)
+        else:
+            super().error_in(place, at, message)
+
+    def _inherits(self, place: Place) -> bool:
+        return place[len(self.place)] in self.inherited
+
+    def wrong(self, name: str, message: str, *more: str | int) -> None:
+        """Add an error at a field of this name."""
+        self.error((*self.place, name, *more), message)
 
     def conditions(self, when: Any, tools: Any) -> Json:
         """`when` and `tools`."""
@@ -76,11 +88,11 @@ class RuleReader:
         if isinstance(when, bool):
             code["when"] = when
         elif isinstance(when, str):
-            compiled = self._compile(("when",), when, self._condition)
-            if compiled is not None:
+            place = (*self.place, "when")
+            if (compiled := self.compiled(place, when, compile_condition)) is not None:
                 code["when"] = compiled
         elif when is not None:
-            self.error("when", f"expected a condition, got {describe(when)}")
+            self.wrong("when", f"expected a condition, got {describe(when)}")
         if tools is not None:
             code |= self._tools(tools)
         self._code = code
@@ -103,50 +115,29 @@ class RuleReader:
             for why in missing(asked, self._code):
                 self.tree.warn((*self.place, *at), why)
 
-    def _condition(self, source: str) -> Condition:
-        return compile_condition(source, known=self.known)
-
-    def _text(self, source: str) -> Condition:
-        return compile_text(source, known=self.known)
-
-    def _compile(
-        self, at: tuple[str | int, ...], source: str, how: Callable[[str], Condition]
-    ) -> Any:
-        """The compiled source; None, with its problems in the tree, if it is wrong."""
-        try:
-            return how(source).code
-        except InvalidCondition as error:
-            for problem in error.problems:
-                if at[0] in self.inherited:
-                    self.error(str(at[0]), problem.message)
-                else:
-                    place = (*self.place, *at)
-                    self.tree.error_in(place, problem.at, problem.message)
-        return None
-
     def _tools(self, tools: Any) -> Json:
         if self.event not in TOOL_EVENTS:
-            self.error("tools", f"{self.event} is about no tool")
+            self.wrong("tools", f"{self.event} is about no tool")
             return {}
         named = [tools] if isinstance(tools, str) else tools
         if not isinstance(named, list) or not named:
-            self.error("tools", f"expected names of tools, got {describe(tools)}")
+            self.wrong("tools", f"expected names of tools, got {describe(tools)}")
             return {}
         for position, name in enumerate(named):
             at = (position,) if isinstance(tools, list) else ()
             if not isinstance(name, str):
                 message = f"expected the name of a tool, got {describe(name)}"
-                self.error("tools", message, *at)
+                self.wrong("tools", message, *at)
             elif "|" in name:
                 message = f"{name!r}: write [{name.replace('|', ', ')}]"
-                self.error("tools", message, *at)
+                self.wrong("tools", message, *at)
             elif "(" in name:
                 message = f"{name!r}: name the whole tool; the rest belongs in `when`"
-                self.error("tools", message, *at)
+                self.wrong("tools", message, *at)
             elif not tool_names.is_known(name) and "*" not in name:
                 hint = did_you_mean(name, tool_names.KNOWN)
                 if hint:
-                    self.error("tools", f"there is no tool {name!r}{hint}", *at)
+                    self.wrong("tools", f"there is no tool {name!r}{hint}", *at)
                 else:
                     place = (*self.place, "tools", *at)
                     self.tree.warn(place, f"unknown tool {name!r}")
@@ -163,7 +154,7 @@ class RuleReader:
         code: Json = {}
         if changed:
             code["set_variable"] = {
-                name: self._value(("set_variable", name), value)
+                name: self.value((*self.place, "set_variable", name), value)
                 for name, value in changed.items()
             }
         if isinstance(counted, str):
@@ -172,11 +163,11 @@ class RuleReader:
             for name, by in counted.items():
                 if isinstance(by, bool) or not isinstance(by, (int, float)):
                     message = f"expected a number, got {describe(by)}"
-                    self.error("increment_variable", message, name)
+                    self.wrong("increment_variable", message, name)
             code["increment_variable"] = counted
         elif counted is not None:
             message = "expected a variable, or numbers by variable, got "
-            self.error("increment_variable", message + describe(counted))
+            self.wrong("increment_variable", message + describe(counted))
         self._check_names(code, kept)
         return code
 
@@ -184,25 +175,13 @@ class RuleReader:
         for field, names in code.items():
             for name in names:
                 for problem in wrong_names([name], kept):
-                    self.error(field, problem, name)
+                    self.wrong(field, problem, name)
 
-    def _value(self, at: tuple[str | int, ...], value: Any) -> Any:
+    def text(self, place: Place, source: str) -> Any:
         """A value that a variable gets: itself, or what `${{ … }}` in it says."""
-        if isinstance(value, str):
-            if "{{" in value.replace("${{", ""):
-                self.error(str(at[0]), "write ${{ … }} for a value", *at[1:])
-            return self._compile(at, value, self._text)
-        if isinstance(value, list):
-            items = [self._value((*at, n), item) for n, item in enumerate(value)]
-            return ["list", 0, *items]
-        if isinstance(value, dict):
-            pairs = [
-                part
-                for key, item in value.items()
-                for part in (key, self._value((*at, key), item))
-            ]
-            return ["map", 0, *pairs]
-        return value
+        if "{{" in source.replace("${{", ""):
+            self.error(place, "write ${{ … }} for a value")
+        return super().text(place, source)
 
     def template(self, effect: str, text: str, *more: str) -> str:
         """A text for a model; where it may stand depends on the event."""
@@ -210,18 +189,11 @@ class RuleReader:
             cure = "; the call has run, use inject_context" * (
                 self.event == "on_after_tool"
             )
-            self.error(effect, f"{self.event} cannot block{cure}")
+            self.wrong(effect, f"{self.event} cannot block{cure}")
         if effect == "inject_context" and self.event not in _TAKES_CONTEXT:
             message = f"in {self.event} this would make it go on: write block"
-            self.error(effect, message)
-        names = template_names(self.tree, (*self.place, effect, *more), text)
-        if names is None:
-            return text
-        for name in sorted(names - self.known):
-            hint = did_you_mean(name, self.known)
-            way = hint or f"; a variable that nobody declares is variables.{name}"
-            self.error(effect, f"unknown name {name!r}{way}", *more)
-        if "tool_input" in text:
+            self.wrong(effect, message)
+        if "tool_input" in self.names_in((*self.place, effect, *more), text):
             asked = templates.keys_in(text, "tool_input")
             self._check_input(asked or (), effect, *more)
         return text
@@ -231,14 +203,14 @@ class RuleReader:
         can_block = self.event == "on_before_tool"
         if wanted.block and not can_block:
             message = f"{self.event} has no call that an agent could take over"
-            self.error("spawn_agent", message, "block")
+            self.wrong("spawn_agent", message, "block")
         blocks = can_block if wanted.block is None else wanted.block
         model = wanted.model
         if model is not None:
             model = self.template("spawn_agent", model, "model")
             if "{{" not in model and not is_model(model):
                 near = did_you_mean(model, MODEL_NAMES)
-                self.error("spawn_agent", f"no model is named {model!r}{near}", "model")
+                self.wrong("spawn_agent", f"no model is named {model!r}{near}", "model")
         return {
             "agent": wanted.agent,
             "prompt": self.template("spawn_agent", wanted.prompt, "prompt"),

@@ -1,7 +1,7 @@
-"""What validators say, as values: verdicts, checks, issues. Pure."""
+"""What validators say, and what a build came to, as values. Pure."""
 
 from enum import StrEnum
-from typing import Annotated
+from typing import Annotated, Literal
 
 from bridge.protocol.plain_types import Limits
 from bridge.protocol.record import Count, printable
@@ -130,3 +130,21 @@ class Validation(Value):
     def is_approved(self) -> bool:
         """Whether every validator approved; an empty change is not."""
         return self.verdict is Verdict.APPROVED
+
+
+class BuildOutcome(Value):
+    """What a build came to.
+
+    Attributes:
+        is_approved: every validator approved at last, or a person did.
+        approved_by: who did; None if nobody.
+        rounds: what the validators said to each round, the first one first.
+        said: what a person said at last, if one was asked.
+        task: the task that what is left was handed over as, such as `#42`.
+    """
+
+    is_approved: bool
+    approved_by: Literal["validators", "person"] | None = None
+    rounds: tuple[Validation, ...] = ()
+    said: Words | None = None
+    task: str | None = None

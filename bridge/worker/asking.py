@@ -3,7 +3,7 @@
 The process waits for as long as its asker does; one that serves whatever waits holds
 the agent for a moment only, and gives the request back: it waits for the reply, and is
 served anew then, with question and reply. An agent of a run asks its person as any that
-is blocked does (`bridge.engine.agent_report`): its request ends with the question.
+is blocked does (`bridge.engine.facts`): its request ends with the question.
 """
 
 from __future__ import annotations

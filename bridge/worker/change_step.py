@@ -35,7 +35,7 @@ from bridge.flow.filling import as_text
 from bridge.process.run import Stopped
 from bridge.store.location import check_folder
 from bridge.validation.complexity import Assessment, Complexity, assess, usual_for
-from bridge.validation.rights import why_not_run
+from bridge.validation.look import why_not_run
 from bridge.validation.words import look_words
 from bridge.worktrees import WorktreeRefused, folder_of
 from bridge.worktrees.checkouts import check_out, drop, state_of

@@ -9,6 +9,10 @@
 or `action: NAME` with the fields beside it, as public files write it: `content` of a
 message, `name` and `value` of a variable, `server_name`, `tool_name` and `output_as` of
 `call_mcp_tool`. Each may have `when`.
+
+Whose the variables are that steps set: what tools' results set belongs to them, and so
+does what is counted up: a model that may set it could end a loop that counts its
+attempts. The rest is the model's, unless the file says otherwise in `owners`.
 """
 
 from __future__ import annotations
@@ -17,8 +21,9 @@ from typing import TYPE_CHECKING, Any, cast
 
 from bridge.agents.diagnostic import Place, describe
 from bridge.hints import did_you_mean
+from bridge.pipelines.foreign import foreign
 from bridge.policy.tool_names import is_own_server
-from bridge.workflows.own_tools import (
+from bridge.workflows.tool_lists import (
     SPAWNS,
     callable_tools,
     near_tool,
@@ -26,22 +31,17 @@ from bridge.workflows.own_tools import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Collection
 
     from bridge.agents.yaml_source import Tree
     from bridge.policy.step_record import Action
-    from bridge.workflows.expressions import Expressions
+    from bridge.workflows.expressions import StepExpressions
 
     Json = dict[str, Any]
 
 KINDS = (
     "inject_message", "set_variable", "increment_variable", "call_tool", "spawn_agent",
 )  # fmt: skip
-_ALIASES = {
-    "inject_context": "inject_message",
-    "call_mcp_tool": "call_tool",
-    "start_agent": "spawn_agent",
-}
 _FIELDS = {
     "inject_message": ("content", "message"),
     "set_variable": ("name", "variable", "value"),
@@ -54,30 +54,20 @@ _FIELDS = {
         "variables", "schema", "timeout", "into", "output_as",
     ),
 }  # fmt: skip
-# What others have as an action.
-_ELSEWHERE = dict.fromkeys(
-    ("end_workflow", "exit_workflow", "complete_workflow"),
-    "; a workflow ends once its exit_condition holds",
-)
-# Of public files; what they ask for is arranged otherwise here.
-_IGNORED = {"spawn_agent": frozenset({
-    "provider", "terminal", "isolation", "parent_session_id", "branch_name",
-})}  # fmt: skip
 
 
 class ActionReader:
     """Reads the actions of one file.
 
     Attributes:
-        by_tools: variables that tools' results set.
-        by_steps: variables that other actions set.
-        counted: variables that are counted up.
+        sets: the variables that they set, and whose each is: a model's or a tool's.
+        is_of_tools: what is read now is done about the result of a tool.
     """
 
     def __init__(
         self,
         tree: Tree,
-        expressions: Expressions,
+        expressions: StepExpressions,
         where: str,
         check_agent: Callable[[str], str | None],
     ) -> None:
@@ -85,6 +75,12 @@ class ActionReader:
         self.expressions = expressions
         self.where = where
         self.check_agent = check_agent
+        self.sets: dict[str, str] = {}
+        self.is_of_tools = False
+
+    def at(self, place: Place) -> str:
+        """The file and the line of a place."""
+        return f"{self.where}:{self.tree.line_of(place)}"
 
     def read(self, place: Place, items: Any) -> list[Action]:
         """The actions of a list; those that are wrong are left out."""
@@ -105,13 +101,14 @@ class ActionReader:
             return None
         written, kind, fields, at = named
         if kind not in KINDS:
-            hint = did_you_mean(written, (*KINDS, *_ALIASES))
+            hint = did_you_mean(written, (*KINDS, *foreign("actions")))
             way = hint or f"; there are {', '.join(KINDS)}"
-            way = _ELSEWHERE.get(written, way)
+            way = foreign("no_actions").get(written, way)
             self.tree.error((*place, *at), f"unknown action {written!r}{way}")
             return None
+        self.note(kind, fields)
         self._check_fields(kind, (*place, *at), fields)
-        action: Json = {"do": kind, "at": f"{self.where}:{self.tree.line_of(place)}"}
+        action: Json = {"do": kind, "at": self.at(place)}
         if "when" in item:
             action["when"] = self.expressions.condition((*place, "when"), item["when"])
         read = getattr(self, f"_{kind}")
@@ -124,7 +121,7 @@ class ActionReader:
             return
         outer = place[:-1] if "action" in fields else place
         for name in fields.keys() - {*_FIELDS[kind], "action", "when"}:
-            if name in _IGNORED.get(kind, ()):
+            if name in foreign("ignored_of_actions").get(kind, ()):
                 self.tree.warn((*outer, name), "changes nothing here")
             else:
                 hint = did_you_mean(name, _FIELDS[kind])
@@ -142,10 +139,32 @@ class ActionReader:
         return {"text": self.expressions.template((*place, key), fields[key])}
 
     def _set_variable(self, place: Place, fields: Any) -> Json | None:
+        return self.set_in(place, fields, self.expressions.value)
+
+    def note(self, kind: str, fields: Any) -> None:
+        """Note the variables that an action sets, whatever is wrong with it."""
+        names: Collection[str] = ()
+        if kind == "set_variable":
+            names = [name for name, *_ in pairs_of((), fields)]
+        elif kind == "increment_variable":
+            names = counts_of(fields)
+        elif isinstance(fields, dict):
+            into = fields.get("into", fields.get("output_as"))
+            names = [into] if isinstance(into, str) else ()
+        for name in names:
+            if self.is_of_tools or kind != "set_variable":
+                self.sets[name] = "tool"
+            self.sets.setdefault(name, "model")
+
+    def set_in(
+        self, place: Place, fields: Any, compiled: Callable[[Place, Any], Any]
+    ) -> Json | None:
+        """The variables that are set, their values `compiled`."""
+        self.note("set_variable", fields)
         values = {}
         for name, value, at in pairs_of(place, fields):
             if self.expressions.name(at, name):
-                values[name] = self.expressions.value(at, value)
+                values[name] = compiled(at, value)
         if not values:
             self.tree.error(
                 place, f"expected values by variable, got {describe(fields)}"
@@ -237,6 +256,16 @@ class ActionReader:
         return {"into": name}
 
 
+class StepPart:
+    """What a reader of a step, or of a part of one, knows of its file."""
+
+    def __init__(self, place: Place, actions: ActionReader) -> None:
+        self.place = place
+        self.actions = actions
+        self.tree = actions.tree
+        self.expressions = actions.expressions
+
+
 def _has_fields(kind: str, fields: Json) -> bool:
     """Whether these are fields of an action, and not variables with their values."""
     if kind == "set_variable":
@@ -248,14 +277,15 @@ def kind_of(item: Any) -> tuple[str, str, Any, Place] | None:
     """An action's name as written, its kind, its fields, and where they stand."""
     if not isinstance(item, dict):
         return None
+    ours = foreign("actions")
     if "action" in item:
         written = str(item["action"])
-        return written, _ALIASES.get(written, written), item, ("action",)
+        return written, ours.get(written, written), item, ("action",)
     names = [name for name in item if name != "when"]
     if len(names) != 1:
         return None
     written = names[0]
-    return written, _ALIASES.get(written, written), item[written], (written,)
+    return written, ours.get(written, written), item[written], (written,)
 
 
 def pairs_of(place: Place, fields: Any) -> list[tuple[str, Any, Place]]:
@@ -280,27 +310,3 @@ def counts_of(fields: Any) -> Json:
     if isinstance(name, str):
         return {name: fields.get("by", fields.get("amount", 1))}
     return {} if "action" in fields else dict(fields)
-
-
-def variables_in(items: Any) -> tuple[set[str], set[str], set[str]]:
-    """Variables that actions set: by values, by counting, by what tools return."""
-    values: set[str] = set()
-    counted: set[str] = set()
-    results: set[str] = set()
-    for item in _listed(items):
-        named = kind_of(item)
-        if named is None:
-            continue
-        _, kind, fields, _ = named
-        if kind == "set_variable":
-            values |= {name for name, *_ in pairs_of((), fields)}
-        elif kind == "increment_variable":
-            counted |= counts_of(fields).keys()
-        elif isinstance(fields, dict):
-            into = fields.get("into", fields.get("output_as"))
-            results |= {into} if isinstance(into, str) else set()
-    return values, counted, results
-
-
-def _listed(items: Any) -> Iterable[Any]:
-    return items if isinstance(items, list) else [items]

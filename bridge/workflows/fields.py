@@ -89,24 +89,3 @@ class StopFields(StrictModel):
     action: Literal["guide_continuation", "block", "continue"] = "block"
     message: Text
     max: Annotated[int, Field(ge=1, le=100)] | None = None
-
-
-# What a file may say that would have to be obeyed elsewhere.
-ELSEWHERE = {
-    "triggers": "events outside of steps are rules: write them into rules.yaml",
-    "observers": "what a tool returns is carried into variables by a step's on_tool",
-    "tool_rules": "write them into a step's `rules`, or into rules.yaml",
-    "rule_definitions": "write them into the steps' `rules`, or into rules.yaml",
-    "imports": "nothing is imported: write the rules into the steps",
-    "on_error": "an action that fails is reported to the model, and the next is done",
-    "extends": "nothing is inherited: copy the other workflow's steps",
-}
-OF_A_STEP = {
-    "exit_conditions": "write exit_when, or transitions; a person is asked with "
-    "AskUserQuestion, whose answer sets a variable",
-    "check_rules": "write the rules into `rules`",
-    "tool_rules": "write them into `rules`",
-    "on_mcp_before": "write a rule that refuses the call, or on_tool for its result",
-    "mcp_error_policy": "a step stays where it is unless a transition holds: leave "
-    "this out",
-}

@@ -1,8 +1,9 @@
-"""What the variables of a workflow are when it begins."""
+"""The variables of a workflow: its first values, and those that are to be written."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from copy import copy
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +12,9 @@ from bridge.hints import did_you_mean
 from bridge.policy.condition import ConditionError
 from bridge.policy.variable_changes import check_length, value_of
 from bridge.protocol.names import declared_as
-from bridge.store.variables import NotYours, Variable, read_variables
+from bridge.protocol.plain_json import dumps
+from bridge.store import step_states
+from bridge.store.variables import NotYours, Variable, read_variables, set_variables
 
 if TYPE_CHECKING:
     from bridge.policy.step_record import CompiledWorkflow
@@ -19,6 +22,9 @@ if TYPE_CHECKING:
     from bridge.workflows.conversation import Conversation
 
     Json = dict[str, Any]
+    from bridge.policy.step_record import StepRecord
+    from bridge.store.state import State
+    from bridge.store.variables import Holder
 
 
 def first_values(
@@ -123,3 +129,58 @@ def _computed(conversation: Conversation, name: str, code: Any) -> Any:
         return value_of(code, {"settings": dict(conversation.settings)})
     except ConditionError as error:
         raise InvalidRequest(f"variables.{name}: {error.message}") from None
+
+
+def write_pending(
+    store: Store,
+    state: State,
+    conversation: Conversation,
+    record: StepRecord,
+    problems: list[str],
+) -> StepRecord:
+    """Write what is pending into the variables; the record without it.
+
+    What they cannot have is left out, and added to `problems`: the workflow goes on.
+    """
+    pending = record.get("pending")
+    if not pending:
+        return record
+    holder, kept = conversation.holder, conversation.kept
+    known = read_variables(store, holder)
+    owners = record["code"]["owners"]
+    # A person may have set one meanwhile: that one stays as it is.
+    ours = pending["changes"].keys() - persons_variables(store, holder).keys()
+    # What belongs to a tool stays a tool's; the rest are set as the model's.
+    tools = {
+        name
+        for name in ours
+        if name in owners or name in kept or _is_tools(known.get(name))
+    }
+    for owner, names in (("tool", tools), ("model", ours - tools)):
+        changes = {name: pending["changes"][name] for name in sorted(names)}
+        counted = {n: by for n, by in pending["counted"].items() if n in changes}
+        while changes:
+            try:
+                set_variables(
+                    store, holder, changes, owner,  # type: ignore[arg-type]  # a literal
+                    kept=kept, counted=counted, call=f"{pending['call']}-{owner}",
+                )  # fmt: skip
+                break
+            except InvalidRequest as error:
+                largest = max(changes, key=lambda name: len(dumps(changes[name])))
+                problems.append(f"{largest} is not set: {error}")
+                del changes[largest]
+    now = copy(record)
+    del now["pending"]
+    step_states.save(state, holder, now)
+    return now
+
+
+def _is_tools(variable: Any) -> bool:
+    return variable is not None and variable.owner == "tool"
+
+
+def persons_variables(store: Store, holder: Holder) -> dict[str, str]:
+    """The variables of persons and rules, which no workflow sets; whose each is."""
+    known = read_variables(store, holder)
+    return {name: each.owner for name, each in known.items() if is_theirs(each)}

@@ -20,43 +20,29 @@ from bridge.agents.diagnostic import Place, describe
 from bridge.hints import did_you_mean
 from bridge.policy import tool_names
 from bridge.policy.step_workflow import OWN_SERVER
-from bridge.workflows.actions import KINDS, pairs_of
-from bridge.workflows.own_tools import near_tool, own_tools
-from bridge.workflows.tool_lists import server_tool
+from bridge.workflows.actions import KINDS, StepPart
+from bridge.workflows.tool_lists import near_tool, own_tools, server_tool
 
 if TYPE_CHECKING:
-    from bridge.agents.yaml_source import Tree
     from bridge.policy.step_record import Action, Handler
-    from bridge.workflows.actions import ActionReader
-    from bridge.workflows.expressions import Expressions
     from bridge.workflows.fields import StepFields
 
 _OWN = ("when", "ok", "do")
 
 
-class HandlerReader:
+class HandlerReader(StepPart):
     """Reads what one step does about results."""
-
-    def __init__(
-        self,
-        tree: Tree,
-        place: Place,
-        expressions: Expressions,
-        actions: ActionReader,
-    ) -> None:
-        self.tree = tree
-        self.place = place
-        self.expressions = expressions
-        self.actions = actions
 
     def read(self, fields: StepFields) -> list[Handler]:
         """The compiled entries, in the file's order."""
+        self.actions.is_of_tools = True
         found = self._on_tool(fields.on_tool)
         for key, ok in (("on_mcp_success", True), ("on_mcp_error", False)):
             for number, value in enumerate(getattr(fields, key)):
                 place = (*self.place, key, number)
                 entry = self._of_server(place, value, ok=ok)
                 found += [entry] if entry is not None else []
+        self.actions.is_of_tools = False
         return found
 
     def _on_tool(self, value: Any) -> list[Handler]:
@@ -81,7 +67,7 @@ class HandlerReader:
             self.tree.error(place, f"expected actions, got {describe(entry)}")
             return None
         tools, mcp = self._about(place, tool)
-        at = self._at(place)
+        at = self.actions.at(place)
         code: Handler = {"tools": tools, "mcp": mcp, "at": at, "ok": True, "do": []}
         if "action" in entry:
             code["do"] = self.actions.read(place, [entry])
@@ -107,25 +93,18 @@ class HandlerReader:
 
     def _do(self, place: Place, name: str, fields: Any) -> list[Action]:
         if name == "set_variable":
-            return self._set((*place, name), fields)
+            at, compiled = (*place, name), self.expressions.expression
+            code = self.actions.set_in(at, fields, compiled)
+            if code is None:
+                return []
+            values = code["values"]
+            return [{"do": "set_variable", "values": values, "at": self.actions.at(at)}]
         if name not in KINDS:
             hint = did_you_mean(name, (*KINDS, *_OWN))
             self.tree.error((*place, name), f"unknown action {name!r}{hint}")
             return []
         action = self.actions.one(place, {name: fields})
         return [] if action is None else [action]
-
-    def _set(self, place: Place, fields: Any) -> list[Action]:
-        values = {
-            name: self.expressions.expression(at, value)
-            for name, value, at in pairs_of(place, fields)
-            if self.expressions.name(at, name)
-        }
-        if not values:
-            what = f"expected values by variable, got {describe(fields)}"
-            self.tree.error(place, what)
-            return []
-        return [{"do": "set_variable", "values": values, "at": self._at(place)}]
 
     def _about(self, place: Place, tool: str) -> tuple[list[str], list[str]]:
         """The tools that an entry is about, and those of MCP (ours by bare names)."""
@@ -148,6 +127,8 @@ class HandlerReader:
         if not isinstance(value, dict):
             self.tree.error(place, f"expected an action, got {describe(value)}")
             return None
+        rest = {k: v for k, v in value.items() if k not in ("server", "tool", "when")}
+        action = self.actions.one(place, rest)
         server, tool = value.get("server"), value.get("tool")
         for key, given in (("server", server), ("tool", tool)):
             if not isinstance(given, str) or not given:
@@ -160,17 +141,12 @@ class HandlerReader:
                 hint = near_tool(tool)
                 why = f"this never happens: hostbridge has no tool {tool!r}{hint}"
                 self.tree.error((*place, "tool"), why)
-        rest = {k: v for k, v in value.items() if k not in ("server", "tool", "when")}
-        action = self.actions.one(place, rest)
         if action is None:
             return None
         code: Handler = {
-            "tools": [], "mcp": [f"{name}:{tool}"], "at": self._at(place), "ok": ok,
-            "do": [action],
+            "tools": [], "mcp": [f"{name}:{tool}"], "at": self.actions.at(place),
+            "ok": ok, "do": [action],
         }  # fmt: skip
         if "when" in value:
             code["when"] = self.expressions.condition((*place, "when"), value["when"])
         return code
-
-    def _at(self, place: Place) -> str:
-        return f"{self.actions.where}:{self.tree.line_of(place)}"

@@ -20,10 +20,10 @@ from bridge.policy.step_workflow import scope_in, step_of, stop_refusal
 from bridge.protocol.ids import new_request_id
 from bridge.store import step_states
 from bridge.store.variables import set_variables
-from bridge.workflows.conversation import Conversation
-from bridge.workflows.deeds import Deeds
-from bridge.workflows.first_values import first_values, named
-from bridge.workflows.pending_variables import (
+from bridge.workflows.conversation import Conversation, Deeds
+from bridge.workflows.first_values import (
+    first_values,
+    named,
     persons_variables,
     write_pending,
 )

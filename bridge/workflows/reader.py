@@ -26,15 +26,15 @@ from bridge.agents.foreign_fields import OF_AN_AGENT, other_kind
 from bridge.agents.validate import check
 from bridge.agents.yaml_source import Tree, read_tree
 from bridge.hints import did_you_mean
+from bridge.pipelines.foreign import without_foreign
 from bridge.pipelines.problems import InvalidWorkflow
 from bridge.policy.step_workflow import VERSION
 from bridge.store.location import with_tilde
 from bridge.workflows import steps
 from bridge.workflows.actions import ActionReader
-from bridge.workflows.expressions import Expressions, misnamed
-from bridge.workflows.fields import ELSEWHERE, StepFields, WorkflowFields
-from bridge.workflows.paths import check_paths
-from bridge.workflows.variables_set import Owners, set_in
+from bridge.workflows.expressions import NAMES, StepExpressions, misnamed
+from bridge.workflows.fields import StepFields, WorkflowFields
+from bridge.workflows.steps import check_paths
 
 if TYPE_CHECKING:
     from bridge.policy.step_record import CompiledWorkflow, PrematureStop
@@ -153,13 +153,8 @@ class _Reader:
         """The fields, without those that are obeyed elsewhere or nowhere."""
         if not isinstance(self.value, dict):
             return self.value
-        for name in sorted(ELSEWHERE.keys() & self.value.keys()):
-            message = f"a step workflow has no {name}; {ELSEWHERE[name]}"
-            self.tree.error((name,), message)
-        owned = {**self.value}
-        for name in (*ELSEWHERE, "owners"):
-            owned.pop(name, None)
-        return owned
+        owned = without_foreign(self.tree, (), self.value, "workflow")
+        return {key: each for key, each in owned.items() if key != "owners"}
 
     def read(self, name: str, layer: str, digest: str) -> CompiledWorkflow | None:
         """The compiled workflow; its problems are in the tree."""
@@ -172,14 +167,15 @@ class _Reader:
                 tree.warn((key,), f"changes nothing here: {way}")
         declared = self._variables()
         found = self._steps()
-        owners = self._owners(declared, found)
-        expressions = Expressions.of(tree, {*declared, *owners.known})
+        sets = self._set_in(found)
+        owners = self._owners(declared, sets)
+        expressions = StepExpressions(tree, NAMES.union(declared, sets))
         where = with_tilde(tree.file)
         actions = ActionReader(tree, expressions, where, self.check_agent)
         compiled = {}
         for number, (place, step) in enumerate(found):
             after = found[number + 1][1].name if number + 1 < len(found) else None
-            reader = steps.StepReader(tree, place, step, expressions, actions)
+            reader = steps.StepReader(place, actions, step)
             compiled[step.name] = reader.read(self.names, after)
         place = ("exit_condition",)
         code: CompiledWorkflow = {
@@ -191,8 +187,8 @@ class _Reader:
             "first": next(iter(compiled), ""),
             "variables": declared,
             "computed": self._computed(declared),
-            "made": sorted(owners.known - declared.keys()),
-            "owners": owners.chosen,
+            "made": sorted(sets.keys() - declared.keys()),
+            "owners": owners,
             "steps": compiled,
             "exit": None,
             "exitAt": f"{where}:{tree.line_of(place)}",
@@ -206,7 +202,7 @@ class _Reader:
                 "has no exit_condition: it ends only by `hostbridge workflow end`",
             )
         check_paths(tree, code, self.names)
-        self._check_use(declared, owners, expressions)
+        self._check_use(declared, sets, expressions)
         return code
 
     def _variables(self) -> Json:
@@ -224,7 +220,7 @@ class _Reader:
 
     def _computed(self, declared: Json) -> Json:
         """First values that ask for a setting: `${{ settings.NAME }}`."""
-        expressions = Expressions(self.tree, frozenset({"settings"}))
+        expressions = StepExpressions(self.tree, frozenset({"settings"}))
         found = {}
         for name, value in declared.items():
             if isinstance(value, str) and "${{" in value:
@@ -253,29 +249,41 @@ class _Reader:
             found.append((place, step))
         return found
 
-    def _owners(self, declared: Json, found: list[tuple[Place, StepFields]]) -> Owners:
+    def _set_in(self, found: list[tuple[Place, StepFields]]) -> dict[str, str]:
+        """The variables that steps set, and whose: they are read for that alone first.
+
+        What is wrong is said when they are read with all names known.
+        """
+        tree = replace(self.tree, problems=[])
+        actions = ActionReader(
+            tree, StepExpressions(tree, NAMES), "", lambda _name: None
+        )
+        for place, step in found:
+            steps.StepReader(place, actions, step).read(self.names, None)
+        return actions.sets
+
+    def _owners(self, declared: Json, sets: dict[str, str]) -> dict[str, str]:
+        """Whose variables are that are no model's."""
+        owners = {name: owner for name, owner in sets.items() if owner != "model"}
         said = self.value.get("owners")
-        owners = set_in(step for _, step in found)
-        if said is None:
-            return owners
-        if not isinstance(said, dict):
+        if not isinstance(said, dict | None):
             what = f"expected owners by variable, got {describe(said)}"
             self.tree.error(("owners",), what)
-            return owners
-        for name, owner in said.items():
+            said = None
+        for name, owner in (said or {}).items():
             place = ("owners", name)
             if owner not in OWNERS:
                 hint = did_you_mean(str(owner), OWNERS)
                 what = f"expected model or tool, got {describe(owner)}{hint}"
                 self.tree.error(place, what)
-            elif name not in {*declared, *owners.known}:
+            elif name not in {*declared, *sets}:
                 hint = did_you_mean(name, declared)
                 self.tree.error(place, f"no variable is named {name!r}{hint}")
             else:
-                owners = owners.with_owner(name, owner)
-        return owners
+                owners[name] = owner
+        return {name: owner for name, owner in owners.items() if owner != "model"}
 
-    def _stop(self, expressions: Expressions) -> PrematureStop | None:
+    def _stop(self, expressions: StepExpressions) -> PrematureStop | None:
         value = self.fields.on_premature_stop
         if value is None:
             return None
@@ -288,10 +296,10 @@ class _Reader:
         return stop
 
     def _check_use(
-        self, declared: Json, owners: Owners, expressions: Expressions
+        self, declared: Json, sets: Json, expressions: StepExpressions
     ) -> None:
         for name in declared:
-            if name not in expressions.used and name not in owners.known:
+            if name not in expressions.used and name not in sets:
                 key = "variables" if name in self.fields.variables else _SESSIONS
                 place = (key, name)
                 self.tree.warn(place, "no step asks for this variable, or sets it")

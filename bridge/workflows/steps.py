@@ -1,15 +1,21 @@
-"""One step of a workflow, compiled: its gate, its actions, and the ways out of it."""
+"""One step of a workflow, compiled: its gate, its actions, and the ways out of it.
+
+And whether all of them lead where they should.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterable
 from typing import TYPE_CHECKING, Any
 
 from bridge.agents.diagnostic import Place
 from bridge.agents.validate import check
-from bridge.hints import did_you_mean
+from bridge.hints import did_you_mean, meant
+from bridge.pipelines.foreign import without_foreign
+from bridge.policy.condition import operations
 from bridge.workflows import tool_lists
+from bridge.workflows.actions import StepPart
 from bridge.workflows.fields import (
-    OF_A_STEP,
     CommandFields,
     StepFields,
     StepRuleFields,
@@ -22,13 +28,14 @@ if TYPE_CHECKING:
     from bridge.agents.yaml_source import Tree
     from bridge.policy.step_record import (
         CompiledStep,
+        CompiledWorkflow,
         Gate,
         GateRule,
         PrematureStop,
         Transition,
     )
     from bridge.workflows.actions import ActionReader
-    from bridge.workflows.expressions import Expressions
+    from bridge.workflows.expressions import StepExpressions
 
 _STOPS = 3
 _SHELLS = ["Bash", "Monitor", "PowerShell"]
@@ -36,17 +43,14 @@ _SHELLS = ["Bash", "Monitor", "PowerShell"]
 
 def fields_of(tree: Tree, place: Place, value: Any) -> StepFields | None:
     """The fields of a step; None if it has no name that others could use."""
-    known = value
     if isinstance(value, dict):
-        for name in sorted(OF_A_STEP.keys() & value.keys()):
-            tree.error((*place, name), f"a step has no {name}; {OF_A_STEP[name]}")
-        known = {key: each for key, each in value.items() if key not in OF_A_STEP}
-    _, fields = check(StepFields, tree, known, place)
+        value = without_foreign(tree, place, value, "step")
+    _, fields = check(StepFields, tree, value, place)
     return fields if isinstance(fields.name, str) else None
 
 
 def stop_in(
-    tree: Tree, place: Place, value: Any, expressions: Expressions
+    tree: Tree, place: Place, value: Any, expressions: StepExpressions
 ) -> PrematureStop | None:
     """What is said at a premature end of a turn."""
     if isinstance(value, str):
@@ -58,29 +62,19 @@ def stop_in(
     return {"message": message, "max": fields.max or _STOPS}
 
 
-class StepReader:
+class StepReader(StepPart):
     """Reads one step."""
 
-    def __init__(
-        self,
-        tree: Tree,
-        place: Place,
-        fields: StepFields,
-        expressions: Expressions,
-        actions: ActionReader,
-    ) -> None:
-        self.tree = tree
-        self.place = place
+    def __init__(self, place: Place, actions: ActionReader, fields: StepFields) -> None:
+        super().__init__(place, actions)
         self.fields = fields
-        self.expressions = expressions
-        self.actions = actions
 
     def read(self, names: dict[str, int], after: str | None) -> CompiledStep:
         """The compiled step; `after` is the step written next."""
         fields, place = self.fields, self.place
-        handlers = HandlerReader(self.tree, place, self.expressions, self.actions)
+        handlers = HandlerReader(place, self.actions)
         code: CompiledStep = {
-            "at": self._at(place),
+            "at": self.actions.at(place),
             "status": None,
             "gate": self._gate(),
             "enter": self.actions.read((*place, "on_enter"), fields.on_enter),
@@ -100,9 +94,6 @@ class StepReader:
         asked = {n for t in code["transitions"] for n in names_in(t["when"])}
         code["asks"] = sorted(asked)
         return code
-
-    def _at(self, place: Place) -> str:
-        return f"{self.actions.where}:{self.tree.line_of(place)}"
 
     def _gate(self) -> Gate:
         fields, place, tree = self.fields, self.place, self.tree
@@ -137,8 +128,8 @@ class StepReader:
             text = f"command {fields.pattern}"
             reason = fields.reason or f"the command {fields.pattern} is refused here"
             found.append({
-                "when": code, "text": text, "at": self._at(place), "reason": reason,
-                "block": True, "tools": _SHELLS,
+                "when": code, "text": text, "at": self.actions.at(place),
+                "reason": reason, "block": True, "tools": _SHELLS,
             })  # fmt: skip
         return found
 
@@ -160,7 +151,7 @@ class StepReader:
             rule: GateRule = {
                 "when": self.expressions.condition((*place, "when"), fields.when),
                 "text": str(fields.when),
-                "at": self._at(place),
+                "at": self.actions.at(place),
                 "reason": " ".join(fields.message.split()),
                 "block": fields.action == "block",
             }
@@ -176,19 +167,19 @@ class StepReader:
         for number, value in enumerate(self.fields.transitions):
             place = (*self.place, "transitions", number)
             _, fields = check(TransitionFields, self.tree, value, place)
+            at = (*place, "on_transition")
+            deeds = self.actions.read(at, fields.on_transition)
             if not isinstance(fields.to, str):
                 continue
             if fields.to not in names:
-                hint = did_you_mean(fields.to, names)
-                way = hint or f"; there are {', '.join(names)}"
+                way = meant(fields.to, names)
                 self.tree.error((*place, "to"), f"no step is named {fields.to!r}{way}")
-            at = (*place, "on_transition")
             found.append({
                 "to": fields.to,
                 "when": self.expressions.condition((*place, "when"), fields.when),
                 "text": _written(fields.when),
-                "at": self._at(place),
-                "do": self.actions.read(at, fields.on_transition),
+                "at": self.actions.at(place),
+                "do": deeds,
             })  # fmt: skip
         if self.fields.exit_when is not None:
             found += self._next(after)
@@ -205,20 +196,15 @@ class StepReader:
             )
             return []
         code = self.expressions.condition(place, when)
-        text, at = _written(when), self._at(place)
+        text, at = _written(when), self.actions.at(place)
         return [{"to": after, "when": code, "text": text, "at": at, "do": []}]
 
 
 def names_in(code: Any) -> set[str]:
     """The names that compiled code asks for, also as fields of `variables`."""
-    if not isinstance(code, list):
-        return set()
-    if code[:1] == ["name"]:
-        return {str(code[2])}
-    found = {name for part in code[2:] for name in names_in(part)}
-    if code[0] in ("get", "get_or") and isinstance(code[3], str):
-        found.add(code[3])
-    return found
+    at = {"name": 2, "get": 3, "get_or": 3}
+    asked = (each[at[each[0]]] for each in operations(code) if each[0] in at)
+    return {name for name in asked if isinstance(name, str)}
 
 
 def _written(when: Any) -> str:
@@ -231,3 +217,76 @@ def _with_message(value: Any) -> Any:
     if isinstance(value, dict) and "message" not in value and "reason" in value:
         return {**value, "message": value["reason"]}
     return value
+
+
+def check_paths(tree: Tree, code: CompiledWorkflow, names: Collection[str]) -> None:
+    """Check that every step can be entered, and that the end can be reached."""
+    steps = code["steps"]
+    if not steps:
+        return
+    ways = {
+        name: [t["to"] for t in step["transitions"]] for name, step in steps.items()
+    }
+    reached = _reachable(ways, [code["first"]])
+    for number, name in enumerate(steps):
+        if name not in reached:
+            message = f"no transition leads to the step {name!r}"
+            tree.warn(("steps", number), message)
+    ends = exit_steps(code["exit"])
+    if ends is None:
+        return
+    at: Place = ("exit_condition",)
+    for name in sorted(ends - set(steps)):
+        hint = did_you_mean(name, names)
+        tree.error(at, f"no step is named {name!r}{hint}")
+    known = ends & steps.keys()
+    if known and not known & reached:
+        named = ", ".join(sorted(known))
+        tree.error(at, f"no transition leads to {named}: the workflow would never end")
+    elif known:
+        _warn_of_dead_ends(tree, ways, known & reached, reached)
+
+
+def _warn_of_dead_ends(
+    tree: Tree,
+    ways: dict[str, list[str]],
+    ends: set[str],
+    reached: set[str],
+) -> None:
+    back: dict[str, list[str]] = {name: [] for name in ways}
+    for name, tos in ways.items():
+        for to in tos:
+            back.setdefault(to, []).append(name)
+    good = _reachable(back, ends)
+    for number, name in enumerate(ways):
+        if name in reached and name not in good:
+            message = f"no way leads from the step {name!r} to the end"
+            tree.warn(("steps", number), message)
+
+
+def _reachable(ways: dict[str, list[str]], first: Iterable[str]) -> set[str]:
+    found: set[str] = set()
+    waiting = list(first)
+    while waiting:
+        name = waiting.pop()
+        if name not in found:
+            found.add(name)
+            waiting += ways.get(name, ())
+    return found
+
+
+def exit_steps(code: Any) -> set[str] | None:
+    """The steps that an exit condition names; None if it asks for more than that."""
+    match code:
+        case ["compare", _, ["name", _, "current_step"], "==", str(name)]:
+            return {name}
+        case ["compare", _, str(name), "==", ["name", _, "current_step"]]:
+            return {name}
+        case ["compare", _, ["name", _, "current_step"], "in", ["list", _, *names]]:
+            return set(names) if all(isinstance(n, str) for n in names) else None
+        case ["or", _, *parts]:
+            found = [exit_steps(part) for part in parts]
+            if any(each is None for each in found):
+                return None
+            return {name for each in found for name in each or ()}
+    return None

@@ -1,4 +1,4 @@
-"""Which tools a step allows and refuses: lists of names and globs, as compiled.
+"""Which tools a step allows and refuses, as compiled, and those of ours that it calls.
 
 `server:tool` names a tool of MCP in the lists about servers. Public files spread our
 own tools over several servers, `x-tasks:get_task`: those are ours.
@@ -6,16 +6,80 @@ own tools over several servers, `x-tasks:get_task`: those are ours.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import TYPE_CHECKING, Any
 
-from bridge.agents.diagnostic import Place, describe
+from bridge.agents.diagnostic import Place, describe, did_you_mean_tool
 from bridge.agents.fields import check_tool
+from bridge.hints import did_you_mean
 from bridge.policy import tool_names
 from bridge.policy.step_workflow import OWN_SERVER
-from bridge.workflows.own_tools import STARTERS, near_tool, own_tools
 
 if TYPE_CHECKING:
     from bridge.agents.yaml_source import Tree
+
+# Those of agents and variables; a step calls none of them, but for spawn_agent.
+OF_AGENTS = frozenset({
+    "start_agent", "spawn_agent", "wait_for_agent", "cancel_agent", "status",
+    "get_variables", "set_variables", "run_flow", "wait_for_flow", "cancel_flow",
+    "validate_change", "build_and_validate",
+})  # fmt: skip
+STARTERS = (
+    "start_agent", "spawn_agent", "run_flow", "validate_change", "build_and_validate",
+)  # fmt: skip
+SPAWNS = frozenset({"spawn_agent", "start_agent"})
+
+
+def callable_tools() -> frozenset[str]:
+    """The tools that a step can call: those of tasks."""
+    from bridge.tasks.tool_table import TOOLS
+
+    return frozenset(TOOLS)
+
+
+def argument_names(tool: str) -> list[tuple[list[str], bool]]:
+    """What each argument of a tool is called, and whether it has to be given."""
+    from pydantic import AliasChoices
+
+    from bridge.tasks.tool_table import TOOLS
+
+    found = []
+    for name, field in TOOLS[tool].arguments.model_fields.items():
+        said = field.validation_alias or field.alias
+        choices = said.choices if isinstance(said, AliasChoices) else [said]
+        names = [name, *(each for each in choices if isinstance(each, str))]
+        found.append(([*dict.fromkeys(names)], field.is_required()))
+    return found
+
+
+def wrong_arguments(tool: str, arguments: Collection[str]) -> dict[str, str]:
+    """What is wrong with the arguments of a call, by name; those it lacks by none."""
+    from bridge.tasks.tool_table import IGNORED
+
+    taken = argument_names(tool)
+    known = {each for names, _ in taken for each in names}
+    found = {
+        name: f"{tool} has no argument {name!r}{did_you_mean(name, known)}"
+        for name in arguments
+        if name not in known and name not in IGNORED
+    }
+    lacking = [n[0] for n, needed in taken if needed and not {*n} & {*arguments}]
+    return found | ({"": f"{tool} needs {', '.join(lacking)}"} if lacking else {})
+
+
+def own_tools() -> frozenset[str]:
+    """Every tool of ours that a model can call."""
+    return callable_tools() | OF_AGENTS
+
+
+def near_tool(name: str, known: Collection[str] | None = None) -> str:
+    """`; did you mean …?` of our tools: one that others call so, or a similar one."""
+    from bridge.tasks.tool_table import ELSEWHERE
+
+    if meant := ELSEWHERE.get(name):
+        return f"; did you mean {meant!r}?"
+    return did_you_mean_tool(name, own_tools() if known is None else known)
+
 
 ALL = ("all", "*")
 # What does the same as a tool, by another name: to refuse one is to refuse them all.

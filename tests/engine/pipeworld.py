@@ -82,8 +82,8 @@ def pipeline(_name: str = "test", /, **steps: dict[str, Any]) -> Plan:
         before = [(name, None)]
     plan: Any = {
         "schemaVersion": 1, "name": _name, "source": "", "nodes": nodes,
-        "out": before, "params": {}, "agents": {}, "details": details, "flows": flows,
-        "form": "pipeline", "inputs": inputs,
+        "out": before, "agents": {}, "details": details, "flows": flows,
+        "inputs": inputs,
     }  # fmt: skip
     if outputs is not None:
         plan["outputs"] = code(outputs)

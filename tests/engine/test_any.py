@@ -15,7 +15,7 @@ def plan(count, **node):
     details = {name: {"agent": name} for name in nodes}
     return {
         "nodes": nodes, "out": [("join", None)], "details": details, "agents": {},
-        "flows": {}, "name": "", "params": {}, "vars": {},
+        "flows": {}, "name": "", "inputs": {}, "vars": {},
     }  # fmt: skip
 
 
@@ -67,7 +67,7 @@ def graphs(draw):
     out = [(name, None) for name in nodes if name not in led]
     return {
         "nodes": nodes, "out": out, "details": details, "agents": {}, "flows": {},
-        "name": "", "params": {}, "vars": {},
+        "name": "", "inputs": {}, "vars": {},
     }  # fmt: skip
 
 

@@ -66,7 +66,9 @@ def test_what_a_person_has_refused_is_not_gone_past(world):
     """Neither by the policy, nor by that of a caller."""
     source = '@call:inner(what="it"):made -> b:"Use {made}"'
     for flow in ('@ok:"Delete all?" -> a:"Delete"', source):
-        plan = compile_flow(parse_flow(flow), lambda _: parse_flow('@ok:"Sure?"'))
+        plan = compile_flow(
+            parse_flow(flow), lambda _: parse_flow('@ok:"Sure of {{what}}?"')
+        )
         run = world.begin(plan, policy="skip")
         ((waits, *_),) = view(world.store, run).checkpoints()
         world.told(waits, "no")

@@ -1,6 +1,6 @@
 """Which steps a condition after a `pass` is about."""
 
-from bridge.engine.last_steps import last_steps
+from bridge.engine.link import last_steps
 
 # A retry around `b`, inside one that begins with `a`; the end is after both.
 NODES = {

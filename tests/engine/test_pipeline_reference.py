@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from bridge.engine.begin import new_run
 from bridge.engine.link import link
-from bridge.engine.pipeline_scope import scope_of
 from bridge.engine.run_ids import request_id
+from bridge.engine.run_scope import scope_of
 from bridge.engine.step import Step
 from bridge.policy.condition import ConditionError, decide, evaluate
 
@@ -48,7 +48,7 @@ def read_through(steps):
     outputs: dict[str, Any] = {}
     for name, (how, output, more) in steps.items():
         run: Any = {"nodes": known, "params": {}, "run": "r", "name": ""}
-        scope = scope_of(run, outputs.get)
+        scope = scope_of(run, outputs.get, str)
         try:
             holds = decide(condition(more.get("if", "true")), scope) == "yes"
         except ConditionError:
@@ -89,7 +89,7 @@ def one_step(steps, linked, run):
         return steps[name][1] if state in ("ok", "failed") else None
 
     def truth(code, _steps, _names):
-        return decide(code, scope_of(made.run, output)) == "yes"
+        return decide(code, scope_of(made.run, output, str)) == "yes"
 
     made = Step(linked, run, truth, None, lambda code: evaluate(code, {}))
     return made

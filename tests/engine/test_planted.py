@@ -88,15 +88,15 @@ def test_a_run_of_another_version_is_named(world, run):
 
 def test_the_keys_of_a_run():
     assert Run.__required_keys__ == KEYS
-    assert Run.__optional_keys__ | {"seal"} == MORE_KEYS
+    assert Run.__optional_keys__ | {"seal", "form"} == MORE_KEYS
 
 
 def test_a_newer_run_is_refused_and_kept(world, run):
     file = folder(world, run) / "run.json"
-    changed(file, schemaVersion=2)
+    changed(file, schemaVersion=3)
     kept = file.read_bytes()
 
-    with pytest.raises(NewerSchema, match=r"schemaVersion 2 is newer than 1"):
+    with pytest.raises(NewerSchema, match=r"schemaVersion 3 is newer than 2"):
         world.advance(run)
 
     assert file.read_bytes() == kept

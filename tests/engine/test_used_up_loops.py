@@ -29,7 +29,9 @@ def rehearsed(plan, policy="abort", **answers):
     """Who was asked, how the run ended, and why; nobody is really asked."""
     run = new_run("r", plan, {"policy": policy}, now_ms=0)
     rehearsal = Rehearsal(plan, run, answers)
-    went = [each.node if "form" in plan else each.who for each in rehearsal.go()]
+    went = [
+        each.who if "node-0" in plan["nodes"] else each.node for each in rehearsal.go()
+    ]
     return " ".join(went), rehearsal.run["status"], rehearsal.run["why"]
 
 

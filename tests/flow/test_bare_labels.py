@@ -6,8 +6,7 @@ from flow.simulation import plan_of
 
 from bridge.flow.checks import check_flow
 from bridge.flow.compiler import compile_flow
-from bridge.flow.drawing import drawing_of, mermaid_of
-from bridge.flow.graph import graph_of
+from bridge.flow.drawing import drawing_of, graph_of, mermaid_of
 from bridge.flow.parser import parse_flow
 
 

@@ -11,8 +11,7 @@ from rich.cells import cell_len
 from bridge.cli.flow_drawing import _fitted
 from bridge.flow.checks import check_flow
 from bridge.flow.compiler import compile_flow
-from bridge.flow.drawing import drawing_of, label_of, mermaid_of
-from bridge.flow.graph import graph_of
+from bridge.flow.drawing import drawing_of, graph_of, label_of, mermaid_of
 from bridge.flow.parser import parse_flow
 
 pytestmark = pytest.mark.slow

@@ -2,21 +2,33 @@
 
 import pytest
 
+from bridge.engine.answers import Answers
 from bridge.flow.compiler import compile_flow
-from bridge.flow.filling import filled
+from bridge.flow.filling import as_text
 from bridge.flow.parser import parse_flow
 
 ANSWER = {"files": ["a.py", "b.py"], "found": {"count": 3}, "none": None, "ok": True}
 
 
+class Given(Answers):
+    """Answers by the names of their variables."""
+
+    def __init__(self, values, params):
+        known = {"vars": {name: name for name in values}, "params": params}
+        super().__init__(None, known | {"nodes": {}, "run": "r", "name": ""})
+        self.values = values
+
+    def whole(self, asked):
+        return ANSWER if asked == "x" else None
+
+    def value(self, asked):
+        return self.values[asked]
+
+
 def asked(text, *, variables=None, params=None):
     plan = compile_flow(parse_flow(f'a:"{text}"'))
-    return filled(
-        plan["details"]["node-0"]["text"],
-        variables={"x": "two faults"} | (variables or {}),
-        answers={"x": ANSWER},
-        params=params or {},
-    )
+    answers = Given({"x": "two faults"} | (variables or {}), params or {})
+    return as_text(answers.evaluated(plan["details"]["node-0"]["prompt"]))
 
 
 @pytest.mark.parametrize(

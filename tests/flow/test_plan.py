@@ -132,16 +132,27 @@ def test_a_plan_keeps_what_is_big_apart():
     assert plan["details"] == {
         "node-0": {
             "agent": "Explore", "own": "own", "model": "opus",
-            "text": ["Look at ", {"param": "where", "default": None}],
+            "prompt": [
+                "text", 0, "Look at ", ["get", 0, ["name", 0, "inputs"], "where"]
+            ],
             "line": 2, "column": 1, "depth": 0,
         },
         "node-1": {
             "agent": "Plan",
-            "text": ["Plan ", {"var": "found", "path": ["files"]}],
+            "prompt": [
+                "text", 0, "Plan ", ["get", 0, ["name", 0, "said"], "found.files"]
+            ],
             "line": 2, "column": 35, "depth": 0,
         },
     }  # fmt: skip
-    assert plan["agents"]["own"]["prompt"] == ["P ", {"param": "depth", "default": "2"}]
+    depth = ["get", 0, ["name", 0, "inputs"], "depth"]
+    is_given = ["compare", 0, depth, "is", None]
+    assert plan["agents"]["own"]["prompt"] == [
+        "text", 0, "P ", ["if", 0, is_given, "2", depth]
+    ]  # fmt: skip
+    assert plan["inputs"] == {
+        "depth": {"type": "string"}, "where": {"type": "string", "required": True}
+    }  # fmt: skip
     assert plan["out"] == [("node-1", None)]
 
 

@@ -3,8 +3,7 @@
 import pytest
 from flow.simulation import plan_of
 
-from bridge.flow.drawing import drawing_of
-from bridge.flow.graph import graph_of
+from bridge.flow.drawing import drawing_of, graph_of
 
 SECURITY = "You are a security expert. Focus on OWASP top 10 vulnerabilities."
 SCAN = "Scan authentication and authorization code"

@@ -3,7 +3,7 @@
 import asyncio
 
 from bridge.mcp.server import Server
-from bridge.workflows.own_tools import own_tools
+from bridge.workflows.tool_lists import own_tools
 
 
 def test_workflows_name_the_servers_tools(tmp_path):

@@ -6,7 +6,7 @@ from textwrap import dedent
 
 import pytest
 
-from bridge.pipelines.argv import NeedsShell, split_command
+from bridge.pipelines.step_kinds import NeedsShell, split_command
 from bridge.pipelines.reader import read_pipeline
 
 # Each a pipeline, and its problems below.

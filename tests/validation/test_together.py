@@ -8,8 +8,8 @@ from bridge.agents.apply import applied
 from bridge.change.change import Change
 from bridge.protocol.json_schema import problem_of
 from bridge.protocol.request import Request
+from bridge.validation.look import can_read, runs_commands, why_not_run
 from bridge.validation.report import Verdict
-from bridge.validation.rights import can_read, runs_commands, why_not_run
 from bridge.validation.together import grouped, reports_of, together
 
 LOGIC = built_in_agents.definition_of("validator-logic")

@@ -1,4 +1,4 @@
-"""What the conditions and templates of a pipeline can name. Pure."""
+"""What the conditions and templates of a run can name. Pure."""
 
 from __future__ import annotations
 
@@ -74,14 +74,20 @@ def plain(value: Any) -> Any:
     return value
 
 
-def scope_of(run: Run, output: Callable[[str], Any]) -> dict[str, Any]:
-    """What a run is called in its conditions; `output` has what a step gave."""
+def scope_of(
+    run: Run, output: Callable[[str], Any], said: Callable[[str], str]
+) -> dict[str, Any]:
+    """What a run is called in its conditions and templates.
+
+    `output` has what a step gave, `said` what a text of a flow gets for a reference.
+    """
     known = run["nodes"]
     return {
         "inputs": run["params"],
         "run": {"id": run["run"], "name": run["name"]},
         "steps": Lazy(_Any(), partial(_step, known, output)),
         "settings": run.get("settings", {}),
+        "said": Lazy(_Any(), said),
     }
 
 
