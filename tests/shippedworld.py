@@ -19,7 +19,7 @@ from bridge.store import step_states
 from bridge.store.variables import Holder, set_variables, values_of
 from bridge.workflows import progress
 from bridge.workflows.conversation import Conversation
-from bridge.workflows.library import find_workflow
+from bridge.workflows.named_workflow import find_workflow
 from bridge.workflows.progress import WorkflowProgress
 
 OURS = "mcp__hostbridge__"

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from bridge.agents.definition import Definition
     from bridge.agents.known_agents import Agents
-    from bridge.pipelines.workflow_files import WorkflowFiles
+    from bridge.agents.library import Library
     from bridge.workflows.reader import StepWorkflow
 
 # What the task is called that a workflow is run for.
@@ -32,7 +32,7 @@ TASK = OF_TASK[0]
 def as_pipeline(
     workflow: StepWorkflow,
     agents: Agents,
-    files: WorkflowFiles,
+    files: Library,
     given: Collection[str] = (),
 ) -> str:
     """The text of the pipeline that has an agent go through a workflow.
@@ -85,7 +85,7 @@ def as_pipeline(
 
 
 def agent_for(
-    workflow: StepWorkflow, agents: Agents, files: WorkflowFiles
+    workflow: StepWorkflow, agents: Agents, files: Library
 ) -> tuple[str, str]:
     """The agent that has a workflow, and what it calls it; else general-purpose.
 

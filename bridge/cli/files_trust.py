@@ -19,7 +19,7 @@ from bridge.policy.permissions import Rule, parse_rule
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from bridge.agents.named_files import NamedFiles, ProjectFile
+    from bridge.agents.library import Library, ProjectFile
 
 _MAX_SHOWN = 20_000
 
@@ -30,16 +30,17 @@ class ProjectFiles:
 
     files: list[ProjectFile]
     new: list[ProjectFile]
-    _kind: NamedFiles
+    _library: Library
 
     def lines(self, most: int | None = _MAX_SHOWN) -> Iterator[str]:
         """What they may run and say, or what has changed, at most so much of each."""
-        home, trust = self._kind.settings.home, self._kind.trust
+        home, trust = self._library.settings.home, self._library.trust
+        what = self._library.kind.what
         for each in self.files:
             mark = "  (new, or changed)" if each in self.new else ""
             name = visible(str(each.file))
-            yield from ("", Styled(f"{self._kind.what}: {name}{mark}", "bold"))
-            yield from _grants(each) if self._kind.what == "workflow" else ()
+            yield from ("", Styled(f"{what}: {name}{mark}", "bold"))
+            yield from _grants(each) if what == "workflow" else ()
             changed = difference_lines(each, trust, home, most, name)
             text = visible(each.data.decode("utf-8", "replace"), kept="\n")
             yield from [*changed] or indented(cut(text, most)).split("\n")
@@ -56,10 +57,10 @@ def _grants(each: ProjectFile) -> Iterator[str]:
         yield visible(f"    runs {rule}{f': {lets}' if lets else ''}")
 
 
-def files_of(kind: NamedFiles) -> ProjectFiles:
+def files_of(library: Library) -> ProjectFiles:
     """The files that a project brings. What is shown is what is trusted."""
-    files, wrong = kind.of_project()
+    files, wrong = library.of_project()
     for each in wrong:
         complain(f"{visible(str(each))}; it cannot be trusted")
-    new = [each for each in files if not kind.trust.admits(each.file, each.data)]
-    return ProjectFiles(files, new, kind)
+    new = [each for each in files if not library.trust.admits(each.file, each.data)]
+    return ProjectFiles(files, new, library)

@@ -13,6 +13,7 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from bridge.agents.library import FLOWS
 from bridge.api.bridge import Bridge
 from bridge.api.flow_design import DESIGNER, TriedFlow, design
 from bridge.cli.answer_text import by_whom
@@ -26,13 +27,14 @@ from bridge.cli.progress import ProgressLine
 from bridge.cli.screen import screen_of
 from bridge.errors import BridgeError, InvalidRequest, reason_of
 from bridge.flow.compiler import compile_flow
-from bridge.flow.library import SUFFIX
 from bridge.flow.parser import parse_flow
 from bridge.host.session_above import only_by_hand
 from bridge.protocol.wording import in_shell, one_line, unseen
 
 if TYPE_CHECKING:
     from argparse import Namespace
+
+(SUFFIX,) = FLOWS.suffixes
 
 
 def design_flow(options: Namespace) -> int:

@@ -20,7 +20,7 @@ from typing import Any
 
 from bridge.agents.known_agents import Agents
 from bridge.api.bridge import Bridge
-from bridge.cli.definition_text import problem_value
+from bridge.cli.definition_text import say_problems
 from bridge.cli.exit_codes import Exit
 from bridge.cli.inputs import read_json, read_pairs
 from bridge.cli.options import AS_JSON, option, switch
@@ -159,14 +159,9 @@ def _check(
 
 def _show_problems(files: list[RuleFile], options: Namespace) -> None:
     problems = [p for file in files for p in file.problems]
-    for problem in problems:
-        value = problem_value(problem) | {"column": problem.column}
-        say_result(options, value, visible(str(problem), kept="\n"))
+    counts = say_problems(options, problems, has_columns=True)
     if not options.as_json:
-        errors = sum(problem.level == "error" for problem in problems)
         count = sum(len(file.rules) for file in files)
-        counts = f"{counted(errors, 'error')}, "
-        counts += counted(len(problems) - errors, "warning")
         say(f"{counted(count, 'rule')} in {counted(len(files), 'file')}: {counts}")
 
 

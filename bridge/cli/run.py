@@ -22,7 +22,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from bridge.agents.trust import InsideSession
 from bridge.api.bridge import Bridge
+from bridge.api.compiled_runs import lying_here
 from bridge.api.flow_files import NAMED
 from bridge.api.flow_result import FlowResult
 from bridge.api.validation_result import kind_of
@@ -49,6 +51,7 @@ from bridge.cli.run_text import (
 from bridge.cli.which_run import which_run
 from bridge.engine.view import view
 from bridge.errors import InvalidRequest
+from bridge.host.session_above import only_by_hand
 
 OPTIONS = (
     option(
@@ -118,7 +121,7 @@ def command(options: Namespace) -> int:
 
         return rehearse(
             bridge,
-            _flow(options.flow),
+            _flow(bridge, options.flow),
             read_pairs("--param", options.params),
             options.answers,
             as_json=options.as_json,
@@ -129,7 +132,9 @@ def command(options: Namespace) -> int:
     def go(on_change: Callable[[Any], None]) -> FlowResult:
         if not options.resume:
             params = read_pairs("--param", options.params)
-            return bridge.run(_flow(options.flow), params, on_change=on_change, **given)
+            return bridge.run(
+                _flow(bridge, options.flow), params, on_change=on_change, **given
+            )
         run_id = which_run(bridge, options.resume)
         for file in changed_files(bridge, view(bridge.store, run_id)):
             complain(CHANGED.format(file=file))
@@ -161,10 +166,19 @@ def _print(bridge: Bridge, options: Namespace, done: FlowResult) -> int:
     return Exit.OK
 
 
-def _flow(named: str) -> str | Path:
+def _flow(bridge: Bridge, named: str) -> str | Path:
     if named == "-":
         # It may look like a name.
         return read_words(Path("-"), "the flow") + "\n"
     # The name of a file may look like the text of a flow.
-    is_path = not NAMED.fullmatch(named) and Path(named).is_file()
-    return Path(named) if is_path else named
+    if not NAMED.fullmatch(named) and Path(named).is_file():
+        return Path(named)
+    here = lying_here(bridge.settings, bridge.store.place.project, named)
+    if here is not None:
+        try:
+            only_by_hand(bridge.settings, bridge.store, f"hostbridge run {named}")
+        except InsideSession:
+            # A model that may run a name may not run what it has put here meanwhile.
+            return named
+        complain(f"runs ./{here}, as no flow or workflow has the name {named!r}")
+    return here or named

@@ -18,10 +18,10 @@ from pathlib import Path
 from bridge.agents import trust
 from bridge.agents.agent_names import OF_PROJECT
 from bridge.agents.known_agents import BUILT_IN, Agents
+from bridge.agents.library import FLOWS, WORKFLOWS, Library
 from bridge.agents.load import Loaded
 from bridge.agents.registry import Entry, Registry
 from bridge.api.bridge import Bridge
-from bridge.api.flow_files import Flows
 from bridge.cli.definition_text import BROKEN, parts_of
 from bridge.cli.exit_codes import Exit
 from bridge.cli.files_trust import files_of
@@ -33,7 +33,6 @@ from bridge.cli.terminal import confirm
 from bridge.cli.trust_difference import UNCUT, cut, difference_lines
 from bridge.errors import InvalidRequest
 from bridge.host.session_above import open_clients
-from bridge.pipelines.workflow_files import WorkflowFiles
 from bridge.rules.agents_named import agent_check
 from bridge.workflows.own_steps import entries_with_steps
 
@@ -73,8 +72,8 @@ def _ask(bridge: Bridge, project: Path, *, only_show: bool) -> int:
     broken = [entry for entry in entries if entry.loaded.definition is None]
     rules = rules_of(bridge)
     sound: list[trust.Digested] = [e.loaded for e in entries if e not in broken]
-    flows = files_of(Flows(bridge.settings, project))
-    workflows = files_of(WorkflowFiles(bridge.settings, project))
+    flows = files_of(Library(FLOWS, bridge.settings, project))
+    workflows = files_of(Library(WORKFLOWS, bridge.settings, project))
     sound += [*rules.sound, *flows.files, *workflows.files]
     main = bridge.store.place.main
     if main is not None:

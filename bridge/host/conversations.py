@@ -128,7 +128,7 @@ def compiled(settings: Settings, project: Path, wanted: WorkflowOf) -> CompiledW
     Raises:
         BridgeError: there is none, it has an error, or it waits for trust.
     """
-    from bridge.workflows.library import find_workflow
+    from bridge.workflows.named_workflow import find_workflow
     from bridge.workflows.own_steps import find_steps
 
     if wanted.in_agent:

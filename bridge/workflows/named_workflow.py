@@ -1,30 +1,47 @@
 """Step workflows by name or path: the project's after trust, the user's, the built-in.
 
-The files are those of `bridge.pipelines.workflow_files`, which both kinds share.
+Pipelines lie in the same folders: what a file holds says which of the two it is.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
-from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Literal
 
-from bridge.agents.diagnostic import Diagnostic, nearest_line
-from bridge.agents.workflow_choice import name_of
+from bridge.agents.library import WORKFLOWS, Library
 from bridge.agents.yaml_source import read_tree
 from bridge.errors import InvalidRequest
-from bridge.flow.problems import near
-from bridge.pipelines.workflow_files import WorkflowFiles, kind_of
 from bridge.protocol.wording import in_shell
 from bridge.workflows.reader import StepWorkflow, read_workflow
 
 if TYPE_CHECKING:
-    from bridge.agents.diagnostic import Place
-    from bridge.agents.load import Loaded
+    from pathlib import Path
+
     from bridge.config import Settings
 
 CheckAgent = Callable[[str], str | None]
+Kind = Literal["pipeline", "steps"]
+# What a pipeline's step does stands in it under one of these.
+_PIPELINE_KEYS = frozenset({
+    "exec", "tool", "mcp", "agent", "prompt", "wait", "approval", "pipeline",
+    "invoke_pipeline", "worktree", "set", "fail",
+})  # fmt: skip
+
+
+def kind_of(value: Any) -> Kind:
+    """Which kind of workflow a file holds: by its `type`, otherwise by its steps."""
+    if not isinstance(value, dict):
+        return "steps"
+    named = value.get("type")
+    if isinstance(named, str):
+        return "pipeline" if named.lower() == "pipeline" else "steps"
+    steps = value.get("steps")
+    listed = steps if isinstance(steps, list) else ()
+    found = [each for each in listed if isinstance(each, dict)]
+    if any("name" in each and "id" not in each for each in found):
+        return "steps"
+    is_pipeline = any("id" in each or each.keys() & _PIPELINE_KEYS for each in found)
+    return "pipeline" if is_pipeline or "inputs" in value else "steps"
 
 
 def find_workflow(
@@ -46,7 +63,7 @@ def find_workflow(
         InvalidRequest: it does not exist, cannot be read, or is a pipeline.
         NotTrusted: the project brings it, and its user has not agreed to that.
     """
-    files = WorkflowFiles(settings, project)
+    files = Library(WORKFLOWS, settings, project)
     if layer is None:
         file = files.file_of(named)
     else:
@@ -60,29 +77,3 @@ def find_workflow(
         )
     found = files.layer(file) or "file"
     return read_workflow(text, file, found, check_agent=check_agent)
-
-
-def with_named_workflows(loaded: Loaded, files: WorkflowFiles) -> Loaded:
-    """An agent's file, also with a warning for each workflow that is not there."""
-    definition = loaded.definition
-    if definition is None:
-        return loaded
-    known = files.below(loaded.layer).names()
-    named: dict[Place, str] = {
-        ("workflows", key, "file"): choice.file
-        for key, choice in definition.workflows.items()
-    }
-    if definition.workflow:
-        named[("workflow",)] = definition.workflow
-    missing = [
-        Diagnostic(
-            loaded.file,
-            nearest_line(loaded.lines, place),
-            place,
-            f"there is no workflow {name_of(file)!r} yet{near(name_of(file), known)}",
-            "warning",
-        )
-        for place, file in named.items()
-        if name_of(file) not in known
-    ]
-    return replace(loaded, problems=(*loaded.problems, *missing))
