@@ -14,7 +14,7 @@ from bridge.agents.registry import Entry
 from bridge.agents.trusted_texts import FOLDER
 from bridge.cli.definition_text import entry_text
 from bridge.cli.screen import folded
-from bridge.cli.trust import trust_lines
+from bridge.cli.trust import agent_lines
 
 PROJECT = Path("/home/u/app")
 FILE = PROJECT / ".bridge" / "agents" / "worker.yaml"
@@ -38,7 +38,8 @@ def entry(world, text, **more):
 
 
 def shown(world, one):
-    lines = list(trust_lines(world.registry, [one], {"worker": None}))
+    title = f"{PROJECT} brings definitions of agents:"
+    lines = [title, *agent_lines(world.registry, one, {"worker": None}, 4_000)]
     return lambda width: folded(lines, width, whole_words=False)
 
 

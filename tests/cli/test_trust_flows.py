@@ -70,7 +70,7 @@ def test_trust_shows_it_as_it_is_written(project, mine):
     """And first what it would run."""
     shown = agree(project).seen
 
-    head, _, text = shown.partition("  (new, or changed)\n")
+    head, _, text = shown.partition("  (new)\n")
     assert head.endswith(f"{mine.kind}: {mine.file}")
     if mine.kind == "workflow":
         assert text.startswith("    runs Bash(pytest *): pytest with")
@@ -118,7 +118,7 @@ def test_a_link_is_no_way_around_trust(project, mine, linked):
         with pytest.raises(NotTrusted, match=mine.refusal):
             loaded(project, mine, named)
 
-    assert f"{mine.kind}: {mine.file}  (new, or changed)\n" in agree(project).seen
+    assert f"{mine.kind}: {mine.file}  (new)\n" in agree(project).seen
     assert loaded(project, mine) in (mine.text, ["tests"])
 
 
