@@ -60,6 +60,11 @@ def read_bytes(
     return data
 
 
+def as_parsed(text: str) -> str:
+    """A text with the line ends of every system the same, and no byte order mark."""
+    return text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
+
+
 def digest_of_model(path: Path) -> str:
     """The SHA-256 of a whole model file.
 

@@ -11,16 +11,22 @@ changed since its user agreed to it is used.
 
 from __future__ import annotations
 
-import hashlib
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from bridge.agents.agent_names import LAYERS, OwnLayer
-from bridge.agents.files import MAX_BYTES, Unreadable, place_in, read_bytes
+from bridge.agents.files import (
+    MAX_BYTES,
+    Unreadable,
+    as_parsed,
+    place_in,
+    read_bytes,
+)
 from bridge.agents.trust import Trust
 from bridge.errors import BridgeError, InvalidRequest, NotTrusted
 from bridge.hints import did_you_mean
+from bridge.protocol.digest import sha256_of
 from bridge.shipped import optional_folder
 
 if TYPE_CHECKING:
@@ -99,7 +105,7 @@ class ProjectFile:
     @property
     def digests(self) -> dict[Path, str]:
         """The SHA-256 of the file."""
-        return {self.file: hashlib.sha256(self.data).hexdigest()}
+        return {self.file: sha256_of(self.data)}
 
 
 class Library:
@@ -225,12 +231,11 @@ class Library:
         """
         data = self._data(file, is_used=is_used)
         try:
-            text = data.decode()
+            return as_parsed(data.decode())
         except UnicodeDecodeError as exc:
             byte = f"0x{data[exc.start]:02x}"
             where = f"got byte {byte} at offset {exc.start}"
             raise InvalidRequest(f"{file}: expected UTF-8, {where}") from None
-        return text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
 
     def _data(self, file: Path, *, is_used: bool) -> bytes:
         # However one comes there: a project may bring a link instead of a folder.
@@ -287,10 +292,9 @@ class Library:
 
     def _digest(self, file: Path) -> str:
         try:
-            text = self.text(file, is_used=False)
+            return sha256_of(self.text(file, is_used=False).encode())
         except InvalidRequest:
             return ""
-        return hashlib.sha256(text.encode()).hexdigest()
 
     def look(self, read: Callable[[Path], Found]) -> Iterator[Found]:
         """Every file that has a name; `read` says what is in one."""

@@ -8,6 +8,7 @@ from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from bridge.agents.known_agents import Agents
 from bridge.agents.library import FLOWS, Found, Library
 from bridge.api.flow_issues import without_issues
 from bridge.errors import BridgeError, InvalidRequest
@@ -17,7 +18,6 @@ from bridge.flow.parameters import wrong_arguments
 from bridge.flow.parser import parse_flow
 from bridge.flow.problems import InvalidFlow, diagnostics
 from bridge.flow.syntax_tree import Group, Parallel, walk
-from bridge.rules.agents_named import agent_check
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -151,7 +151,7 @@ class Flows:
             except BridgeError as error:
                 return f"@call:{name} cannot be called: {error}"
 
-        return Surroundings(agent_check(self.settings, self.project), find_flow)
+        return Surroundings(Agents.open(self.settings, self.project).wrong, find_flow)
 
     def checked(self, text: str, file: Path | None, around: Surroundings) -> Flow:
         """Parse a flow, and check that it can run.

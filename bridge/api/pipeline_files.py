@@ -15,7 +15,6 @@ from bridge.pipelines.compiler import compile_pipeline
 from bridge.pipelines.problems import InvalidWorkflow
 from bridge.pipelines.reader import read_pipeline
 from bridge.pipelines.surroundings import Surroundings
-from bridge.rules.agents_named import agent_check
 from bridge.workflows.named_workflow import find_workflow, kind_of
 from bridge.workflows.reader import read_workflow
 
@@ -40,6 +39,7 @@ class Workflows:
         self.settings = settings
         self.project = project
         self.files = Library(WORKFLOWS, settings, project)
+        self.agents = Agents.open(settings, project)
         self.is_used = is_used
 
     def known(self) -> Iterator[Found]:
@@ -67,7 +67,7 @@ class Workflows:
                 problems=pipeline.problems,
                 content=pipeline,
             )
-        check_agent = agent_check(self.settings, self.project)
+        check_agent = self.agents.wrong
         read = read_workflow(text, file, layer or "file", check_agent=check_agent)
         variables = read.code["variables"] if read.code else {}
         return replace(
@@ -111,7 +111,7 @@ class Workflows:
         """
         file = self.files.file_of(named).absolute()
         value = read_tree(self.files.text(file, is_used=self.is_used), file).value
-        if isinstance(value, dict) and kind_of(value) == "steps":
+        if kind_of(value) == "steps":
             return self._of_steps(file, given), str(file)
         reader = _Reader(self, file)
         pipeline = reader.read(file)
@@ -122,10 +122,8 @@ class Workflows:
     def _of_steps(self, file: Path, given: Collection[str]) -> Plan:
         from bridge.api.runnables import as_pipeline
 
-        check_agent = agent_check(self.settings, self.project)
-        workflow = find_workflow(self.settings, self.project, file, check_agent)
-        agents = Agents.open(self.settings, self.project)
-        text = as_pipeline(workflow, agents, self.files, given)
+        workflow = find_workflow(self.settings, self.project, file, self.agents.wrong)
+        text = as_pipeline(workflow, self.agents, self.files, given)
         plan = compile_pipeline(read_pipeline(text, file, self.around()))
         # Its file is the workflow's, which may change while it runs.
         plan["source"] = workflow.digest
@@ -150,10 +148,9 @@ class Workflows:
 
     def around(self) -> Surroundings:
         """What the pipelines of this project can name."""
-        agents = Agents.open(self.settings, self.project)
         return Surroundings(
-            wrong_agent=agent_check(self.settings, self.project),
-            answer_fields=lambda name: _answer_fields(agents, name),
+            wrong_agent=self.agents.wrong,
+            answer_fields=lambda name: _answer_fields(self.agents, name),
             tool=_arguments_of,
             settings=tuple(workflow_settings(self.settings)),
         )

@@ -22,7 +22,6 @@ from bridge.engine.temporary import load_agent, runs_with_agents
 from bridge.errors import BridgeError
 from bridge.protocol.names import GENERAL, TEMPORARY
 from bridge.routes import OWN
-from bridge.rules.agents_named import agent_check
 from bridge.workflows.own_steps import entries_with_steps
 
 if TYPE_CHECKING:
@@ -61,8 +60,7 @@ class ListedAgent(NamedTuple):
 
 def all_agents(registry: Registry, settings: Settings) -> list[ListedAgent]:
     """Definitions, plugins' agents and the client's own; by name, what wins first."""
-    check_name = agent_check(settings, registry.project)
-    entries = entries_with_steps(Agents(registry), check_name)
+    entries = entries_with_steps(Agents(registry))
     used = {entry.loaded.name: entry for entry in entries if entry.is_used}
     found = [_defined(entry, used) for entry in entries]
     plugins = plugin_agents(settings.claude_dir, registry.project)

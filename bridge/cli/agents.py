@@ -40,7 +40,6 @@ from bridge.cli.which_run import which_run
 from bridge.config import Settings
 from bridge.errors import InvalidRequest
 from bridge.protocol.wording import in_shell
-from bridge.rules.agents_named import agent_check
 from bridge.store.location import locate
 from bridge.workflows.own_steps import entries_with_steps
 
@@ -193,8 +192,7 @@ def _show(registry: Registry, options: Namespace) -> int:
     name = options.which
     if name is None:
         raise InvalidRequest("show which one? try: hostbridge agents list")
-    check_name = agent_check(Settings.from_environment(), registry.project)
-    entries = entries_with_steps(Agents(registry), check_name)
+    entries = entries_with_steps(Agents(registry))
     used = (entry for entry in entries if entry.is_used)
     entry = next((e for e in used if e.loaded.name == name), None)
     entry = entry or find_temporary(registry, name)

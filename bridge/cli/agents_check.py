@@ -19,7 +19,6 @@ from bridge.cli.output import say, visible
 from bridge.cli.schema_limits import shape_problems
 from bridge.errors import InvalidRequest
 from bridge.hints import did_you_mean
-from bridge.rules.agents_named import agent_check
 from bridge.workflows.own_steps import with_steps
 
 if TYPE_CHECKING:
@@ -32,18 +31,17 @@ if TYPE_CHECKING:
 
 def check(registry: Registry, settings: Settings, options: Namespace) -> int:
     """Say what is wrong with the definitions; the exit code."""
+    agents = Agents(registry)
     if options.which is None:
-        found = [entry.loaded for entry in Agents(registry).entries()]
+        found = [entry.loaded for entry in agents.entries()]
         complain_of_nested_agents(registry)
     else:
-        whole = Agents(registry).whole
         found = [
-            whole(load(file, registry.layer_of(file), home=registry.home))
+            agents.whole(load(file, registry.layer_of(file), home=registry.home))
             for file in _files(Path(options.which))
         ]
-    check_name = agent_check(settings, registry.project)
     files = Library(WORKFLOWS, settings, registry.project)
-    found = [with_steps(_with_shapes(loaded), check_name) for loaded in found]
+    found = [with_steps(_with_shapes(loaded), agents.wrong) for loaded in found]
     found = [_with_workflows(loaded, files) for loaded in found]
     if not found:
         suffixes = ", ".join(f"*{suffix}" for suffix in SUFFIXES)

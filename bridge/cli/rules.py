@@ -41,7 +41,6 @@ from bridge.policy.rule_decision import Decision
 from bridge.policy.rule_set import EVENTS, Whose
 from bridge.policy.tool_classes import tools_of
 from bridge.policy.tool_names import KNOWN, is_known
-from bridge.rules.agents_named import agent_check
 from bridge.rules.compiled import compile_rules
 from bridge.rules.in_force import Rules, variables_of
 from bridge.rules.layers import read_one
@@ -99,7 +98,7 @@ def command(options: Namespace) -> int:
     _refuse_misplaced(options)
     if options.what == "new":
         return _new(bridge, options)
-    check_agent = agent_check(bridge.settings, place.project)
+    check_agent = Agents.open(bridge.settings, place.project).wrong
     if which is not None:
         path = Path(which).absolute()
         file = read_one(bridge.settings, place, path, check_agent)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from bridge.cli.agents_new import create_file, open_home
 from bridge.errors import InvalidRequest
-from bridge.rules.rule_places import FILE, folders_of
+from bridge.rules.freshness import FILE, folders_of
 from bridge.store.directory import Folder
 
 if TYPE_CHECKING:

@@ -52,6 +52,7 @@ from bridge.cli.which_run import which_run
 from bridge.engine.view import view
 from bridge.errors import InvalidRequest
 from bridge.host.session_above import only_by_hand
+from bridge.protocol.wording import in_shell
 
 OPTIONS = (
     option(
@@ -176,7 +177,9 @@ def _flow(bridge: Bridge, named: str) -> str | Path:
     here = lying_here(bridge.settings, bridge.store.place.project, named)
     if here is not None:
         try:
-            only_by_hand(bridge.settings, bridge.store, f"hostbridge run {named}")
+            only_by_hand(
+                bridge.settings, bridge.store, in_shell("hostbridge", "run", named)
+            )
         except InsideSession:
             # A model that may run a name may not run what it has put here meanwhile.
             return named

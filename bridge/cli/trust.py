@@ -32,7 +32,6 @@ from bridge.cli.trust_difference import UNCUT, cut, difference_lines
 from bridge.cli.trust_files import Brought, files_of
 from bridge.errors import InvalidRequest
 from bridge.host.session_above import open_clients
-from bridge.rules.agents_named import agent_check
 from bridge.rules.compiled import compile_rules
 from bridge.rules.layers import sources
 from bridge.workflows.own_steps import entries_with_steps
@@ -119,8 +118,7 @@ def _put_in_force(bridge: Bridge) -> None:
 
 def _agents_of(bridge: Bridge, project: Path) -> Iterator[Brought]:
     registry = Registry.open(bridge.settings, project)
-    check_name = agent_check(bridge.settings, project)
-    found = entries_with_steps(Agents(registry), check_name)
+    found = entries_with_steps(Agents(registry))
     others = [e.loaded for e in reversed(found) if e.loaded.layer not in OF_PROJECT]
     # What they hide; None for one of the client's.
     below = {**dict.fromkeys(BUILT_IN), **{each.name: each for each in others}}

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from bridge.agents.known_agents import Agents
 from bridge.agents.library import FLOWS, WORKFLOWS, Library
 from bridge.agents.trust import Digested, Trust
 from bridge.agents.yaml_source import read_tree
@@ -20,7 +21,6 @@ from bridge.cli.screen import Styled
 from bridge.cli.trust_difference import cut, difference_lines
 from bridge.policy.grant_description import what_it_lets
 from bridge.policy.permissions import Rule, parse_rule
-from bridge.rules.agents_named import agent_check
 from bridge.rules.layers import live, sources, untrusted
 
 if TYPE_CHECKING:
@@ -90,7 +90,7 @@ def files_of(bridge: Bridge) -> Iterator[Brought]:
     # The rules of a linked worktree are the main one's.
     found = {s.file: s for s in ([] if place.main else sources(settings, place))}
     outside = untrusted(found.values())
-    for file in live(found.values(), agent_check(settings, place.project)):
+    for file in live(found.values(), Agents.open(settings, place.project).wrong):
         if file.layer == "project":
             wrong = (line for p in file.problems for line in str(p).splitlines())
             data = found[file.file].data or b""

@@ -11,7 +11,7 @@ not be used (not trusted, or not YAML) leaves in force what was: the state keeps
 
 import hashlib
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -21,7 +21,13 @@ from bridge.agents.trust import Trust
 from bridge.agents.yaml_source import read_tree
 from bridge.config import Settings
 from bridge.errors import InvalidRequest
-from bridge.rules.freshness import MAX_SETS, names_of_sets
+from bridge.rules.freshness import (
+    FILE,
+    MAX_SETS,
+    SETS_FOLDER,
+    folders_of,
+    names_of_sets,
+)
 from bridge.rules.rule_file import (
     RULE_EVENTS,
     Below,
@@ -30,7 +36,6 @@ from bridge.rules.rule_file import (
     read_rules,
     unread,
 )
-from bridge.rules.rule_places import FILE, SETS, folders_of
 from bridge.store.location import Place
 
 _PROJECTS = "a project's rules take `hostbridge trust`; copy what is to be yours"
@@ -67,29 +72,29 @@ class Source:
 def sources(settings: Settings, place: Place) -> list[Source]:
     """Every rules file of user and project, those of sets too."""
     found: list[Source] = []
+    theirs = place.owner / ".bridge"
     for layer, folder in folders_of(settings, place).items():
         is_projects = layer == "project"
         trust = Trust.read(settings.home, place.owner) if is_projects else None
-        for rule_set, file in _files(folder):
-            data, why = None, f"is one of more than {MAX_SETS} rule sets; remove some"
-            if sum(source.layer == layer for source in found) <= MAX_SETS:
-                data, why = _read(file, follow_links=not is_projects)
-            own = place.owner / ".bridge"
-            if not is_projects and (place_in(own, file) or place_in(own / SETS, file)):
+        sets = [folder / SETS_FOLDER / name for name in names_of_sets(folder)]
+        for number, file in enumerate([folder / FILE, *sets]):
+            own = () if is_projects else (theirs, theirs / SETS_FOLDER)
+            if any(place_in(each, file) for each in own):
                 data, why = None, f"leads to {os.path.realpath(file)}: {_PROJECTS}"
+            elif number > MAX_SETS:
+                data, why = (
+                    None,
+                    f"is one of more than {MAX_SETS} rule sets; remove some",
+                )
+            else:
+                data, why = _read(file, follow_links=not is_projects)
 
             def admits(data: bytes, file: Path = file, trust: Any = trust) -> bool:
                 return trust is None or trust.admits(file, data)
 
+            rule_set = file.stem if number else ""
             found.append(Source(layer, rule_set, file, data, why, admits))
     return found
-
-
-def _files(folder: Path) -> Iterator[tuple[str, Path]]:
-    yield "", folder / FILE
-    for name in names_of_sets(folder):
-        file = folder / SETS / name
-        yield file.stem, file
 
 
 def _read(file: Path, *, follow_links: bool) -> tuple[bytes | None, str]:

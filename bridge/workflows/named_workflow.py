@@ -51,13 +51,12 @@ def find_workflow(
     check_agent: CheckAgent = lambda _name: None,
     *,
     layer: str | None = None,
-    is_used: bool = True,
 ) -> StepWorkflow:
     """The step workflow of a name, or in a file; it may have errors.
 
     With a `layer` only the names of its workflows and of those below it count: no
     project changes what an agent of the user's works through, and who asks for an agent
-    names no file. One that is only looked at, not `is_used`, needs no trust.
+    names no file.
 
     Raises:
         InvalidRequest: it does not exist, cannot be read, or is a pipeline.
@@ -69,7 +68,7 @@ def find_workflow(
     else:
         files = files.below(layer)
         file = files.named(str(named))
-    text = files.text(file, is_used=is_used)
+    text = files.text(file)
     if kind_of(read_tree(text, file).value) == "pipeline":
         raise InvalidRequest(
             f"{file} is a pipeline, which runs by itself: "
