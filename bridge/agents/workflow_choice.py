@@ -7,7 +7,7 @@
     steps: [...]                    one in the agent's own file
 
 A file is looked up by its name in the library of the definition's own layer, or of one
-below it (`bridge.workflows.named_workflow`). What the call says goes before what the
+below it (`bridge.workflows.reader`). What the call says goes before what the
 workflow says, and that before what the agent says.
 """
 

@@ -34,7 +34,7 @@ from bridge.store.variables import Holder, values_of, variables_of
 from bridge.workflows import progress
 from bridge.workflows.conversation import Conversation
 from bridge.workflows.first_values import named
-from bridge.workflows.named_workflow import find_workflow
+from bridge.workflows.reader import find_workflow
 
 if TYPE_CHECKING:
     from bridge.config import Settings

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 from dataclasses import replace
 from functools import cache, partial
 from pathlib import Path
@@ -10,7 +11,8 @@ from typing import TYPE_CHECKING
 
 from bridge.agents.known_agents import Agents
 from bridge.agents.library import FLOWS, Found, Library
-from bridge.api.flow_issues import without_issues
+from bridge.engine.asks import has_issues
+from bridge.engine.link import asked_about_issues
 from bridge.errors import BridgeError, InvalidRequest
 from bridge.flow.checks import Surroundings, check_flow
 from bridge.flow.compiler import compile_flow
@@ -18,6 +20,7 @@ from bridge.flow.parameters import wrong_arguments
 from bridge.flow.parser import parse_flow
 from bridge.flow.problems import InvalidFlow, diagnostics
 from bridge.flow.syntax_tree import Group, Parallel, walk
+from bridge.policy.condition_compiler import Problem
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -182,3 +185,24 @@ def _read_inside(project: Path, file: Path) -> bytes:
 
 def _name(file: Path | None) -> str:
     return str(file or "the flow")
+
+
+def without_issues(flow: Flow, settings: Settings, project: Path) -> Iterator[Problem]:
+    """Where a flow without errors asks an agent whose answers have no `issues`."""
+    plan = compile_flow(flow)
+    details = [plan["details"][node] for node in asked_about_issues(plan)]
+    first = {each["agent"]: each for each in reversed(details) if "agent" in each}
+    if not first:
+        return
+    agents, lines = Agents.open(settings, project), flow.source.split("\n")
+    for name, detail in first.items():
+        definition = None
+        with suppress(BridgeError):
+            definition = agents.find(name)
+        if definition and has_issues(definition.output_schema) is False:
+            at = sum(len(line) + 1 for line in lines[: detail["line"] - 1])
+            yield Problem(
+                at + detail["column"] - 1,
+                "a condition asks whether this step found issues, but answers of "
+                f"{name} have no field `issues`: it never did",
+            )

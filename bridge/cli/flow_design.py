@@ -18,10 +18,10 @@ from bridge.api.bridge import Bridge
 from bridge.api.flow_design import DESIGNER, TriedFlow, design
 from bridge.cli.answer_text import by_whom
 from bridge.cli.exit_codes import Exit, of_result
-from bridge.cli.flow_drawing import fitting
 from bridge.cli.inputs import read_words, whole
 from bridge.cli.interrupts import Interrupts
 from bridge.cli.model_name import from_here
+from bridge.cli.named_files import fitting
 from bridge.cli.output import complain, counted, say, say_json, visible
 from bridge.cli.progress import ProgressLine
 from bridge.cli.screen import screen_of

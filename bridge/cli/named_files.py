@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any
 from bridge.agents.library import FLOWS
 from bridge.cli.definition_text import say_problems
 from bridge.cli.exit_codes import Exit
-from bridge.cli.flow_drawing import say_graph
 from bridge.cli.inputs import read_words
 from bridge.cli.nested_files import complain_of_nested
 from bridge.cli.output import complain, counted, prose, say, say_json, visible
-from bridge.cli.screen import Styled, cut, screen_of, wrapped
+from bridge.cli.screen import Styled, cells, cut, screen_of, wrapped
 from bridge.errors import InvalidRequest
-from bridge.flow.drawing import bare
+from bridge.flow.drawing import bare, drawing_of, mermaid_of
+from bridge.flow.graph import graph_of
 from bridge.protocol.names import OF_TASK
 from bridge.protocol.wording import fitted
 
@@ -28,8 +28,12 @@ if TYPE_CHECKING:
     from bridge.api.flow_files import Flows
     from bridge.api.pipeline_files import Workflows
     from bridge.cli.screen import Line
+    from bridge.flow.drawing import Drawn
+    from bridge.flow.plan import Plan
 
 _FURTHER = " " * 4
+# A pipe has no width.
+_PAGE = 80
 _MAX_SHOWN = 60
 # Where a flow is from, as `flow list` says it.
 _PLACES = {"project": ".bridge", "user": "~/.hostbridge", "built-in": "built-in"}
@@ -159,3 +163,24 @@ def _value(found: Found) -> dict[str, Any]:
     if found.kind == "flow":
         return value | {"params": found.content.head.params if found.content else ()}
     return value | {"kind": found.kind, "inputs": found.inputs, "steps": found.steps}
+
+
+def say_graph(plan: Plan, options: Namespace) -> None:
+    """Print the graph in the form that `--json` or `--mermaid` asks for, or drawn."""
+    if options.as_json:
+        say_json(graph_of(plan))
+    elif options.mermaid:
+        say(*mermaid_of(plan))
+    else:
+        say(*fitting(plan, screen_of(sys.stdout).width))
+
+
+def fitting(plan: Plan, width: int | None) -> Iterator[str]:
+    """The drawing, line by line."""
+    return (_fitted(line, width or _PAGE) for line in drawing_of(plan))
+
+
+def _fitted(line: Drawn, width: int) -> str:
+    """A line of a drawing: what a step makes is cut later than what it is asked."""
+    room = width - cells(line.lead) - cells(line.end)
+    return cut(str(line._replace(said=cut(line.said, max(1, room)))), width)

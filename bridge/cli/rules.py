@@ -42,8 +42,7 @@ from bridge.policy.rule_set import EVENTS, Whose
 from bridge.policy.tool_classes import tools_of
 from bridge.policy.tool_names import KNOWN, is_known
 from bridge.rules.compiled import compile_rules
-from bridge.rules.in_force import Rules, variables_of
-from bridge.rules.layers import read_one
+from bridge.rules.layers import Rules, read_one, variables_of
 from bridge.rules.rule_file import RuleFile
 from bridge.rules.trial import try_event
 

@@ -28,8 +28,7 @@ from bridge.cli.options import switch
 from bridge.cli.output import complain, counted, tell, visible
 from bridge.cli.screen import Styled
 from bridge.cli.terminal import confirm
-from bridge.cli.trust_difference import UNCUT, cut, difference_lines
-from bridge.cli.trust_files import Brought, files_of
+from bridge.cli.trust_files import UNCUT, Brought, cut, difference_lines, files_of
 from bridge.errors import InvalidRequest
 from bridge.host.session_above import open_clients
 from bridge.rules.compiled import compile_rules

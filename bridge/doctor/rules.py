@@ -7,8 +7,7 @@ from bridge.agents.trust import trusted_projects
 from bridge.doctor.finding import Finding, ok, problem, warning
 from bridge.doctor.subject import Subject
 from bridge.errors import BridgeError
-from bridge.rules.in_force import Rules
-from bridge.rules.layers import untrusted
+from bridge.rules.layers import Rules, untrusted
 from bridge.store.store import Store
 
 

@@ -36,8 +36,7 @@ from bridge.rules.freshness import (
     is_fresh,
     times_of_sets,
 )
-from bridge.rules.in_force import Rules, variables_of
-from bridge.rules.layers import live, read_all, sources
+from bridge.rules.layers import Rules, live, read_all, sources, variables_of
 from bridge.rules.rule_file import RULE_EVENTS, RuleFile
 from bridge.rules.signs import classes_of
 from bridge.store.directory import Folder

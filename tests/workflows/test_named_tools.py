@@ -16,7 +16,7 @@ from bridge.policy.step_workflow import refusal
 from bridge.policy.tool_lists import permits
 from bridge.policy.tool_names import KNOWN, LOCAL_NAMES
 from bridge.shipped import agents_folder, optional_folder
-from bridge.workflows.named_workflow import find_workflow
+from bridge.workflows.reader import find_workflow
 
 OURS = "mcp__hostbridge__"
 # Names of tools that are words as well; these are meant only where nothing else can be.
