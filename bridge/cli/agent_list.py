@@ -11,7 +11,6 @@ from bridge.agents.agent_names import CLIENT_LAYERS
 from bridge.agents.known_agents import BUILT_IN, CLIENT_ROUTES, Agents
 from bridge.agents.plugin_agents import plugin_agents
 from bridge.agents.registry import Entry, Registry
-from bridge.api.bridge import Bridge
 from bridge.cli.definition_text import entry_value, problem_lines
 from bridge.cli.output import counted, visible
 from bridge.cli.screen import Line, Style, Styled, wrapped
@@ -72,9 +71,8 @@ def all_agents(registry: Registry, settings: Settings) -> list[ListedAgent]:
     return sorted(found, key=lambda listed: listed.name)
 
 
-def temporary_agents(registry: Registry) -> Iterator[ListedAgent]:
+def temporary_agents(store: Store, registry: Registry) -> Iterator[ListedAgent]:
     """The agents of the flows that run now."""
-    store = Bridge.open().store
     runs: list[tuple[Run, list[str]]] = []
     with suppress(BridgeError):
         runs = runs_with_agents(store)
@@ -87,9 +85,9 @@ def temporary_agents(registry: Registry) -> Iterator[ListedAgent]:
                 yield found._replace(name=own["name"], place="flow", value=value)
 
 
-def find_temporary(registry: Registry, name: str) -> Entry | None:
+def find_temporary(store: Store, registry: Registry, name: str) -> Entry | None:
     """The temporary agent of the newest run that has one of this name."""
-    store, name = Bridge.open().store, name.removeprefix(TEMPORARY)
+    name = name.removeprefix(TEMPORARY)
     for run, names in runs_with_agents(store):
         if name in names:
             return _temporary(registry, store, run, name)

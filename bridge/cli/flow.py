@@ -30,6 +30,7 @@ from bridge.cli.options import (
     option,
     switch,
 )
+from bridge.cli.parser import only_for
 from bridge.errors import InvalidRequest
 from bridge.protocol.wording import in_shell
 
@@ -73,8 +74,8 @@ def command(options: Namespace) -> int:
         from bridge.cli.flow_design import design_flow
 
         return design_flow(options)
-    if options.out or options.force:
-        raise InvalidRequest(f"--out and --force are for: {options.prog} design")
+    only_for(options, ("design",), "out", "force")
+    only_for(options, ("graph",), "mermaid")
     # Many small values and no circles: a third of the time would go into looking.
     gc.disable()
     for word in options.flows:

@@ -49,8 +49,6 @@ def look_at(ours: Flows | Workflows, options: Namespace, words: list[str]) -> in
         wrong = f"list takes no {words[0]!r}" if words else wrong
         way = f"{options.prog} {'check' if words else what} FILE|NAME{stdin}"
         raise InvalidRequest(f"{wrong}; try: {way}")
-    if options.mermaid and what != "graph":
-        raise InvalidRequest(f"--mermaid: try: {options.prog} graph --mermaid FILE")
     if what == "list":
         return _list(ours, as_json=options.as_json)
     code = Exit.OK

@@ -1,8 +1,9 @@
 """Run a flow or a pipeline to its end, and print what its last steps answered.
 
-It is a file, a name (see `hostbridge flow list` and `hostbridge workflow list`) or, of
-a flow, - for stdin. The open session answers; with --route it is `claude -p`, a local
-model or a model server. What runs is shown on the terminal.
+It is a file, a name (see `hostbridge flow list` and `hostbridge workflow list`; or else
+that of NAME.flow or NAME.yaml here) or, of a flow, - for stdin. The open session
+answers; with --route it is `claude -p`, a local model or a model server. What runs is
+shown on the terminal.
 
 Ctrl-C pauses the run: what was asked may still be answered, nothing more is asked.
 --resume goes on with it, and with a run that failed, was cancelled or lost its process.

@@ -21,6 +21,7 @@ from bridge.api.bridge import Bridge
 from bridge.api.pipeline_files import Workflows
 from bridge.cli.named_files import look_at
 from bridge.cli.options import AS_JSON, MERMAID, option
+from bridge.cli.parser import only_for
 from bridge.errors import InvalidRequest
 
 _OF_FILES = ("list", "check", "show", "graph")
@@ -72,13 +73,10 @@ OPTIONS = (
 def command(options: Namespace) -> int:
     """Look at workflows, or at what is active; returns the exit code."""
     what, words = options.what, options.workflows
-    for name, whose in (
-        ("param", ("activate",)),
-        ("session", _OF_ACTIVE),
-        ("agent", ("end",)),
-    ):
-        if getattr(options, name) and what not in whose:
-            raise InvalidRequest(f"--{name} is for: {options.prog} {'|'.join(whose)}")
+    only_for(options, ("activate",), "param")
+    only_for(options, _OF_ACTIVE, "session")
+    only_for(options, ("end",), "agent")
+    only_for(options, ("graph",), "mermaid")
     if what in _OF_ACTIVE:
         return _active(what, words, options)
     bridge = Bridge.open()
@@ -91,8 +89,6 @@ def _active(what: str, words: list[str], options: Namespace) -> int:
     """What is active in conversations; returns the exit code."""
     from bridge.cli import workflow_active
 
-    if options.mermaid:
-        raise InvalidRequest(f"--mermaid: try: {options.prog} graph --mermaid FILE")
     bridge = Bridge.open()
     if what == "activate":
         return workflow_active.activate(bridge, words, options)
