@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from bridge.agents.known_agents import Agents
 from bridge.agents.library import FLOWS, WORKFLOWS, Library
-from bridge.agents.trust import Digested, Trust
-from bridge.agents.trusted_texts import find_text
+from bridge.agents.trust import Digested, Trust, find_text
 from bridge.agents.yaml_source import read_tree
 from bridge.cli.definition_text import BROKEN
 from bridge.cli.output import complain, counted, indented, visible

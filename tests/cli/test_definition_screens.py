@@ -11,7 +11,6 @@ from trustworld import GOOD
 
 from bridge.agents import trust
 from bridge.agents.registry import Entry
-from bridge.agents.trusted_texts import FOLDER
 from bridge.cli.definition_text import entry_text
 from bridge.cli.screen import folded
 from bridge.cli.trust import agent_lines
@@ -49,7 +48,7 @@ def test_trust(world):
 
 def test_trust_asks_again(world):
     """Only the difference, which the texts of both give."""
-    kept = world.home / FOLDER
+    kept = world.home / trust.FOLDER
     kept.mkdir(mode=0o700)
     for text in (GOOD, CHANGED):
         digest = hashlib.sha256(text.encode()).hexdigest()
