@@ -88,8 +88,8 @@ def lying_here(settings: Settings, project: Path, name: str) -> Path | None:
     if not found or path.is_file() or any(name in each.names() for each in libraries):
         return None
     if found[1:]:
-        here = " and ".join(f"./{each}" for each in found)
-        raise InvalidRequest(f"{name!r}: {here} are both here; name one of them")
+        here = " and ".join(map(str, found))
+        raise InvalidRequest(f"{name!r}: {here} are there; name one of them")
     return found[0]
 
 

@@ -184,5 +184,5 @@ def _flow(bridge: Bridge, named: str) -> str | Path:
         except InsideSession:
             # A model that may run a name may not run what it has put here meanwhile.
             return named
-        complain(f"runs ./{here}, as no flow or workflow has the name {named!r}")
+        complain(f"runs {here}, as no flow or workflow has the name {named!r}")
     return here or named

@@ -110,7 +110,7 @@ WRONG = {
     "run ./asks.flow": "parameter 'what' is missing; give it with --param NAME=VALUE",
     "run ./a.flow --param y=1": "parameter is called 'y'; it has none\n",
     "run nothing": "no flow or workflow is named 'nothing'; there is none in flows/",
-    "run both": "'both': ./both.flow and ./both.yaml are both here; name one of them",
+    "run both": "'both': both.flow and both.yaml are there; name one of them",
     "run": "run needs a flow, a pipeline, or --resume RUN",
     "run ./a.flow": "`hostbridge install` first",
     "runs show r1": "there is no run 'r1'",
@@ -145,7 +145,7 @@ def test_a_name_is_found_here_if_no_library_has_it(project):
     named = project.run("run", "nightly", **here)
 
     assert (alone.code, named.code) == (0, 0), alone
-    said = "hostbridge: runs ./nightly.yaml, as no flow or workflow has the name "
+    said = "hostbridge: runs nightly.yaml, as no flow or workflow has the name "
     assert said in alone.err
     assert "here" in alone.out
     assert ("mine" in named.out, said in named.err) == (True, False)
