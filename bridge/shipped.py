@@ -31,17 +31,8 @@ def agents_folder() -> Path:
     return _shipped("agents", "researcher.yaml")
 
 
-def flows_folder() -> Path | None:
-    """The folder of the built-in flows, if this installation has one."""
-    return _optional("flows")
-
-
-def workflows_folder() -> Path | None:
-    """The folder of the built-in workflows, if this installation has one."""
-    return _optional("workflows")
-
-
-def _optional(name: str) -> Path | None:
+def optional_folder(name: str) -> Path | None:
+    """The folder of the built-in files of a kind, if this installation has one."""
     places = (_PACKAGE / "_shipped" / name, _PACKAGE.parent / name)
     return next((folder for folder in places if folder.is_dir()), None)
 

@@ -19,8 +19,8 @@ from bridge.store import step_states
 from bridge.store.variables import Holder, set_variables, values_of
 from bridge.workflows import progress
 from bridge.workflows.conversation import Conversation
-from bridge.workflows.library import find_workflow
 from bridge.workflows.progress import WorkflowProgress
+from bridge.workflows.reader import find_workflow
 
 OURS = "mcp__hostbridge__"
 HOLDER = Holder.session("s-1")

@@ -43,19 +43,26 @@ def place_in(folder: Path, file: Path) -> Path | None:
     return None
 
 
-def read_bytes(path: Path, *, follow_links: bool = True) -> bytes:
+def read_bytes(
+    path: Path, *, follow_links: bool = True, most: int = MAX_BYTES
+) -> bytes:
     """The bytes of a plain file.
 
     Raises:
-        Unreadable: it is not one, or is larger than `MAX_BYTES`.
+        Unreadable: it is not one, or has more than `most` bytes.
     """
     if not follow_links and path.is_symlink():
         raise Unreadable(path, "is a link; a project must bring the file itself")
     with open_plain(path, follow_links=follow_links) as file:
-        data = file.read(MAX_BYTES + 1)
-    if len(data) > MAX_BYTES:
-        raise Unreadable(path, f"larger than {MAX_BYTES // 1024} KiB")
+        data = file.read(most + 1)
+    if len(data) > most:
+        raise Unreadable(path, f"larger than {most // 1024} KiB")
     return data
+
+
+def as_parsed(text: str) -> str:
+    """A text with the line ends of every system the same, and no byte order mark."""
+    return text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
 
 
 def digest_of_model(path: Path) -> str:

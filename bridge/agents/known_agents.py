@@ -140,6 +140,17 @@ class Agents(NamedTuple):
             return None
         return self.with_base(definition, route)
 
+    def wrong(self, agent: str) -> str | None:
+        """What is wrong with the name of an agent that a file asks for, if anything."""
+        try:
+            self.find(agent)
+        except NotTrusted:
+            # It is there; `trust` shows both.
+            return None
+        except BridgeError as error:
+            return str(error)
+        return None
+
     def with_base(
         self, definition: Definition, route: RouteName, above: tuple[str, ...] = ()
     ) -> Definition:

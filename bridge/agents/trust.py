@@ -1,4 +1,4 @@
-"""Which definitions of projects the user has trusted: `<home>/trust.json`.
+"""Which definitions of projects the user has trusted: `<home>/trust.json`, `trusted/`.
 
 Each project (by its real path) has a list of definition files, and of rules files. Each
 of these has the SHA-256 of the file and of every script and model of the project that
@@ -20,7 +20,6 @@ from typing import Any, Literal, Protocol
 import orjson
 
 from bridge.agents.files import Unreadable, digest_of_model, read_bytes
-from bridge.agents.trusted_texts import keep
 from bridge.config import SIGNS_OF_A_CLIENT, Settings
 from bridge.errors import BridgeError, NewerSchema, StateRefused
 from bridge.protocol.names import MODEL_FILE
@@ -37,6 +36,12 @@ from bridge.store.location import Place, open_state
 from bridge.store.lock import locked
 
 FILE = "trust.json"
+# The texts of what was trusted, as they were, each by its SHA-256: with them, what has
+# changed since can be shown. Nothing is trusted by them, and none counts whose text has
+# another digest.
+FOLDER = "trusted"
+# All of them together; a definition that has no room is shown whole.
+MAX_KEPT_BYTES = 16 * 1024 * 1024
 VERSION = 1
 _MAX_BYTES = 16 * 1024 * 1024
 _LOCK_WAIT_S = 10.0
@@ -312,3 +317,45 @@ def _definitions(record: Mapping[str, Any], project: Path) -> dict[str, Digests]
         }
     except (KeyError, TypeError, AttributeError):
         return {}
+
+
+def keep(home: Folder, files: Mapping[Path, str], wanted: Collection[str]) -> None:
+    """Keep the texts of files that have these digests, as far as there is room.
+
+    Those that are not `wanted` any more are removed. It is no error if one cannot be
+    kept: then it is shown whole when it has changed.
+    """
+    with suppress(OSError, BridgeError), home.folder(FOLDER) as folder:
+        left = MAX_KEPT_BYTES
+        for entry in list(folder.entries()):
+            if entry.name in wanted:
+                left -= entry.stat(follow_symlinks=False).st_size
+            else:
+                folder.remove(entry.name)
+        for file, digest in files.items():
+            data = _text_of(file, digest)
+            if data is not None and len(data) <= left and not folder.has(digest):
+                folder.create(digest, data)
+                left -= len(data)
+
+
+def _text_of(file: Path, digest: str) -> bytes | None:
+    """The bytes of a text file, if they have this digest."""
+    try:
+        data = read_bytes(file, follow_links=False)
+    except Unreadable:
+        return None
+    is_it = hashlib.sha256(data).hexdigest() == digest and b"\0" not in data
+    return data if is_it else None
+
+
+def find_text(file: Path, digest: str, home: Path) -> str | None:
+    """The text with this digest: of the file itself, or the one that was kept.
+
+    An undecodable byte becomes a lone surrogate.
+    """
+    for place in (file, home / FOLDER / os.path.basename(digest)):
+        data = _text_of(place, digest)
+        if data is not None:
+            return data.decode("utf-8", "surrogateescape")
+    return None

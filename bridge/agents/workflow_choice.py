@@ -7,8 +7,8 @@
     steps: [...]                    one in the agent's own file
 
 A file is looked up by its name in the library of the definition's own layer, or of one
-below it (`bridge.workflows.library`). What the call says goes before what the workflow
-says, and that before what the agent says.
+below it (`bridge.workflows.reader`). What the call says goes before what the
+workflow says, and that before what the agent says.
 """
 
 from __future__ import annotations

@@ -17,6 +17,8 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
+from bridge.agents.known_agents import Agents
+from bridge.agents.library import WORKFLOWS, Library
 from bridge.agents.trust import refuse_unless_by_hand
 from bridge.agents.workflow_choice import workflow_settings
 from bridge.api.variables import Variables
@@ -26,14 +28,13 @@ from bridge.policy.rule_set import Whose
 from bridge.policy.step_workflow import step_of
 from bridge.protocol.names import OF_TASK
 from bridge.protocol.wording import in_shell
-from bridge.rules.agents_named import agent_check
 from bridge.store import step_states
 from bridge.store.subagent_runs import find_agent
 from bridge.store.variables import Holder, values_of, variables_of
 from bridge.workflows import progress
 from bridge.workflows.conversation import Conversation
 from bridge.workflows.first_values import named
-from bridge.workflows.library import find_workflow
+from bridge.workflows.reader import find_workflow
 
 if TYPE_CHECKING:
     from bridge.config import Settings
@@ -98,7 +99,7 @@ class Workflows:
             NotYours: a model gives a variable that is not a model's to set.
         """
         project = self.store.place.project
-        check_agent = agent_check(self.settings, project)
+        check_agent = Agents.open(self.settings, project).wrong
         code = find_workflow(self.settings, project, workflow, check_agent).compiled()
         params = named(
             code, params
@@ -210,13 +211,9 @@ class Workflows:
         return values_of(self.store, holder)
 
     def _is_changed(self, code: CompiledWorkflow) -> bool:
+        files = Library(WORKFLOWS, self.settings, self.store.place.project)
         file = Path(code["file"]).expanduser()
-        try:
-            project = self.store.place.project
-            now = find_workflow(self.settings, project, file, is_used=False)
-        except BridgeError:
-            return True
-        return now.digest != code["digest"]
+        return bool(files.changed(str(file), code["digest"], {}))
 
 
 def _about_a_task(code: CompiledWorkflow) -> str:

@@ -5,19 +5,20 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from bridge.agents.library import FLOWS, WORKFLOWS, Library, unknown
 from bridge.api.flow_files import NAMED, Flows
 from bridge.errors import InvalidRequest
-from bridge.flow.problems import near
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from bridge.agents.library import Kind
     from bridge.config import Settings
     from bridge.engine.view import RunView
     from bridge.flow.plan import Plan
 
-# As `bridge.pipelines.workflow_files` has them, which loads more.
-WORKFLOW_SUFFIXES = (".yaml", ".yml")
+# Of one name a flow comes first.
+_KINDS = (FLOWS, WORKFLOWS)
 
 
 def compiled(
@@ -38,57 +39,66 @@ def compiled(
         InvalidRequest: there is none; or a parameter is missing or unknown.
         NotTrusted: the project brings it, and its user has not agreed to that.
     """
-    flows = Flows(settings, project, for_model=for_model)
-    if is_pipeline(flows, named):
-        from bridge.api.pipeline_files import Pipelines  # with all of pydantic
+    if _kind_of(settings, project, named) is WORKFLOWS:
+        from bridge.api.pipeline_files import Workflows  # with all of pydantic
 
-        return Pipelines(settings, project).compiled(named, params)
-    _name_a_workflow(flows, named)
+        return Workflows(settings, project).compiled(named, params)
     for name, value in params.items():
         if not isinstance(value, str):
             raise InvalidRequest(
                 f"parameter {name!r}: a flow takes texts, got {value!r:.40}"
             )
-    return flows.compiled(named, params)
+    return Flows(settings, project, for_model=for_model).compiled(named, params)
 
 
-def is_pipeline(flows: Flows, named: str | Path) -> bool:
-    """Whether a pipeline is meant, not a flow: a YAML file, or a name of a workflow.
+def _kind_of(settings: Settings, project: Path, named: str | Path) -> Kind:
+    """Whether a flow is meant, also by its text, or a workflow.
 
-    A flow of the same name comes first.
+    Raises:
+        InvalidRequest: nothing has that name; says which are similar.
     """
-    if Path(named).suffix in WORKFLOW_SUFFIXES and NAMED.fullmatch(str(named)):
-        return True
-    if isinstance(named, Path) or not NAMED.fullmatch(named):
-        return False
-    if named in flows.names():
-        return False
-    from bridge.pipelines.workflow_files import WorkflowFiles
+    path, is_path = Path(named), isinstance(named, Path)
+    if not is_path and not NAMED.fullmatch(str(named)):
+        return FLOWS
+    for kind in _KINDS:
+        if path.suffix in kind.suffixes:
+            return kind
+    libraries = [Library(kind, settings, project) for kind in _KINDS]
+    for each in libraries:
+        if not is_path and named in each.names():
+            return each.kind
+    if is_path or path.is_file():
+        return FLOWS
+    raise unknown(str(named), *libraries)
 
-    return named in WorkflowFiles(flows.settings, flows.project).names()
 
+def lying_here(settings: Settings, project: Path, name: str) -> Path | None:
+    """The file NAME.flow or NAME.yaml in this folder, of a name that nothing else has.
 
-def _name_a_workflow(flows: Flows, named: str | Path) -> None:
-    """Refuse the name of nothing that is nearly that of a workflow."""
-    if isinstance(named, Path) or not NAMED.fullmatch(named):
-        return
-    known = flows.names()
-    if named in known or near(named, known) or Path(named).is_file():
-        return
-    from bridge.pipelines.workflow_files import WorkflowFiles
-
-    workflows = WorkflowFiles(flows.settings, flows.project).names()
-    if meant := near(named, workflows):
-        raise InvalidRequest(
-            f"no workflow or flow is named {named!r}{meant}; see `hostbridge workflow "
-            "list` and `hostbridge flow list`"
-        )
+    Raises:
+        InvalidRequest: there are several.
+    """
+    path = Path(name)
+    suffixes = [suffix for kind in _KINDS for suffix in kind.suffixes]
+    if not NAMED.fullmatch(name) or path.suffix in suffixes:
+        return None
+    files = [path.with_name(path.name + suffix) for suffix in suffixes if path.name]
+    found = [each for each in files if each.is_file()]
+    libraries = [Library(kind, settings, project) for kind in _KINDS]
+    if not found or path.is_file() or any(name in each.names() for each in libraries):
+        return None
+    if found[1:]:
+        here = " and ".join(map(str, found))
+        raise InvalidRequest(f"{name!r}: {here} are there; name one of them")
+    return found[0]
 
 
 def changed_files(settings: Settings, project: Path, seen: RunView) -> list[Path]:
-    """The files of a run that are not as they were when it began."""
-    if Path(seen.run["source"]).suffix in WORKFLOW_SUFFIXES:
-        from bridge.api.pipeline_files import Pipelines  # with all of pydantic
+    """The files of a run that are not as they were when it began.
 
-        return Pipelines(settings, project).changed(seen)
-    return Flows(settings, project).changed(seen)
+    The run continues with what it began with.
+    """
+    source = seen.run["source"]
+    kind = WORKFLOWS if Path(source).suffix in WORKFLOWS.suffixes else FLOWS
+    called = {name: plan["source"] for name, plan in seen.details["flows"].items()}
+    return Library(kind, settings, project).changed(source, seen.run["text"], called)

@@ -79,8 +79,7 @@ def _agents(bridge: Bridge) -> list[str]:
 def _flows(flows: Flows) -> list[str]:
     """The flows that can be called: what they are for, and their parameters."""
     return [
-        f"{each.name}({', '.join(param.name for param in each.head.params)}): "
-        f"{each.head.description}"
+        f"{each.name}({', '.join(each.inputs)}): {each.description}"
         for each in flows.known()
-        if each.trusted and not each.problem
+        if each.trusted and not each.wrong
     ]

@@ -3,63 +3,46 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
+from contextlib import suppress
+from dataclasses import replace
+from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from bridge.agents.named_files import NamedFiles
-from bridge.errors import BridgeError, InvalidRequest, NotTrusted
+from bridge.agents.known_agents import Agents
+from bridge.agents.library import FLOWS, Found, Library
+from bridge.engine.asks import has_issues
+from bridge.engine.link import asked_about_issues
+from bridge.errors import BridgeError, InvalidRequest
 from bridge.flow.checks import Surroundings, check_flow
 from bridge.flow.compiler import compile_flow
-from bridge.flow.library import SUFFIX, Library, digest_of, text_of
 from bridge.flow.parameters import wrong_arguments
 from bridge.flow.parser import parse_flow
-from bridge.flow.problems import InvalidFlow
-from bridge.flow.syntax_tree import Head
-from bridge.rules.agents_named import agent_check
-from bridge.shipped import flows_folder
+from bridge.flow.problems import InvalidFlow, diagnostics
+from bridge.flow.syntax_tree import Group, Parallel, walk
+from bridge.policy.condition_compiler import Problem
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Iterator, Mapping
 
     from bridge.config import Settings
-    from bridge.engine.view import RunView
     from bridge.flow.plan import Plan
     from bridge.flow.syntax_tree import Flow
 
-_PLACES = {"project": ".bridge", "user": "~/.hostbridge", "built-in": "built-in"}
 # A name or a path; anything else is the text of a flow.
 NAMED = re.compile(r"[^\s\"'()\[\]|]+")
 
 
-@dataclass(frozen=True, slots=True)
-class KnownFlow:
-    """A flow that has a name, and where it is from; with a problem it cannot run."""
-
-    name: str
-    file: Path
-    place: str
-    head: Head
-    trusted: bool = True
-    problem: str = ""
-
-
-class Flows(NamedFiles):
+class Flows:
     """The flows that a project can run; those `for_model` are named by one."""
-
-    what = "flow"
-    folder = "flows"
-    suffixes = (SUFFIX,)
 
     def __init__(
         self, settings: Settings, project: Path, *, for_model: bool = False
     ) -> None:
-        super().__init__(settings, project)
-        self.for_model = for_model
-
-    def shipped(self) -> Path | None:
-        """The folder of the built-in ones, if this installation has one."""
-        return flows_folder()
+        self.settings = settings
+        self.project = project
+        read = partial(_read_inside, project) if for_model else None
+        self.files = Library(FLOWS, settings, project, read=read)
 
     def find(self, named: str | Path) -> tuple[str, Path | None]:
         """The text of a flow, and its file, None if `named` is the text itself.
@@ -70,48 +53,67 @@ class Flows(NamedFiles):
         """
         if not isinstance(named, Path) and not NAMED.fullmatch(named):
             return named, None
-        file = self.file_of(named)
-        return self._text(file.absolute()), file
+        file = self.files.file_of(named, here=True)
+        return self.files.text(file.absolute()), file
 
-    def file_of(self, named: str | Path) -> Path:
-        """The file of a flow, by its path or its name.
+    def known(self) -> Iterator[Found]:
+        """Every flow that has a name, and what is wrong with it."""
+        text = self.files.text
+        return self.files.look(lambda file: self.look(file, text(file), is_used=True))
+
+    def look(
+        self, file: Path, text: str | None = None, *, is_used: bool = False
+    ) -> Found:
+        """The flow in a file, with its problems, or the one with this text there.
+
+        Reading runs nothing: what is only looked at, not `is_used`, needs no trust.
 
         Raises:
-            InvalidRequest: no flow has that name; says which are similar.
+            InvalidRequest: there is no such file, or it is no text.
         """
-        said, path = str(named), Path(named)
-        if path.suffix == SUFFIX:
-            return path
-        # A name means the same in every folder, whatever files lie there.
-        known = {} if isinstance(named, Path) else self.names()
-        if said not in known and not path.is_file():
-            raise InvalidRequest(self.unknown(said))
-        return known.get(said, path)
+        if text is None:
+            text = self.files.text(file, is_used=is_used)
+        found = Found(file.stem, file, self.files.layer(file), "flow")
+        try:
+            flow = parse_flow(text, file=str(file))
+        except InvalidFlow as error:
+            return replace(found, problems=error.problems)
+        errors, warnings = check_flow(flow, self.around(file, is_used=is_used))
+        if not errors:
+            warnings.extend(without_issues(flow, self.settings, self.project))
+        return replace(
+            found,
+            description=flow.head.description,
+            inputs={
+                each.name: {
+                    "required": each.default is None,
+                    "default": each.default,
+                    "description": each.description,
+                }
+                for each in flow.head.params
+            },
+            steps=tuple(
+                str(visit.step.at)
+                for visit in walk(flow.body)
+                if not isinstance(visit.step, Parallel | Group)
+            ),
+            problems=(
+                *diagnostics(str(file), flow.source, errors),
+                *diagnostics(str(file), flow.source, warnings, "warning"),
+            ),
+            content=flow,
+        )
 
-    def known(self) -> Iterator[KnownFlow]:
-        """Every flow that has a name, and what is wrong with it."""
-        around = self.around()
-        for name, file in self.names().items():
-            place = _PLACES[self.layer(file) or "user"]
-            known = KnownFlow(name, file, place, Head())
-            try:
-                flow = self.checked(self._text(file), file, around)
-                yield replace(known, head=flow.head)
-            except NotTrusted:
-                yield replace(known, trusted=False)
-            except BridgeError as error:
-                yield replace(known, problem=str(error))
+    def plan(self, file: Path, text: str | None = None) -> Plan:
+        """The plan of a flow that is drawn: whom it asks and calls may be elsewhere.
 
-    def _text(self, file: Path) -> str:
-        # However one comes there: a project may bring a link instead of a folder.
-        own = self.in_project(file)
-        file = own or file
-        given = [self.folders[each] for each in self.folders if each != "project"]
-        is_given = self.for_model and file.parent not in given
-        text = _text_inside(self.project, file) if is_given else text_of(file)
-        # What was trusted is what is parsed: the file is read once.
-        self.check_trust(own, text.encode())
-        return text
+        Raises:
+            InvalidFlow: with every error in it.
+            InvalidRequest: as `look`.
+        """
+        if text is None:
+            text = self.files.text(file, is_used=False)
+        return compile_flow(self.checked(text, file, Surroundings()))
 
     def compiled(
         self, named: str | Path, params: Mapping[str, str]
@@ -126,33 +128,33 @@ class Flows(NamedFiles):
         text, file = self.find(named)
         around = self.around(file)
         flow = self.checked(text, file, around)
-        _check_params(_name(file), flow, params)
+        python = 'run(flow, {"NAME": "VALUE"})'
+        way = f"; give it with --param NAME=VALUE (in Python: {python})"
+        for problem in wrong_arguments(flow, params, way=way):
+            raise InvalidRequest(f"{_name(file)}: {problem}")
         plan = compile_flow(flow, around.find_flow)
         plan["name"] = plan["name"] or (file.stem if file else "")
         return plan, str(file.absolute()) if file else ""
 
-    def changed(self, seen: RunView) -> list[Path]:
-        """The files of a run's flow, and of those it calls, that are not as they were.
+    def around(self, file: Path | None = None, *, is_used: bool = True) -> Surroundings:
+        """What a flow in this file can name."""
 
-        The run continues with what it began with.
-        """
-        source, flows = seen.run["source"], seen.details["flows"]
-        folders = [*([Path(source).parent] if source else []), *self.folders.values()]
-        files = {Path(source): seen.run["text"]} if source else {}
-        for name, plan in flows.items():
-            named = [folder / f"{name}{SUFFIX}" for folder in folders]
-            # One that is gone has changed, too.
-            file = next((file for file in named if file.is_file()), named[0])
-            files[file] = plan["source"]
-        return [file for file, digest in files.items() if digest_of(file) != digest]
+        @cache
+        def find_flow(name: str) -> Flow | str:
+            try:
+                called = self.files.called(name, file)
+            except InvalidRequest as error:
+                return str(error)
+            try:
+                text = self.files.text(called, is_used=is_used)
+                return parse_flow(text, file=str(called))
+            except InvalidFlow as error:
+                wrong = (str(replace(each, quoted="")) for each in error.problems)
+                return f"@call:{name} cannot be called: {'; '.join(wrong)}"
+            except BridgeError as error:
+                return f"@call:{name} cannot be called: {error}"
 
-    def around(
-        self, file: Path | None = None, read: Callable[[Path], str] | None = None
-    ) -> Surroundings:
-        """What a flow in this file can name; `read` reads those that it calls."""
-        beside = [file.parent] if file else []
-        library = Library([*beside, *self.folders.values()], read or self._text)
-        return Surroundings(agent_check(self.settings, self.project), library.find)
+        return Surroundings(Agents.open(self.settings, self.project).wrong, find_flow)
 
     def checked(self, text: str, file: Path | None, around: Surroundings) -> Flow:
         """Parse a flow, and check that it can run.
@@ -166,8 +168,8 @@ class Flows(NamedFiles):
         return flow
 
 
-def _text_inside(project: Path, file: Path) -> str:
-    """The text of a file that a model has named, which what is wrong in it would show.
+def _read_inside(project: Path, file: Path) -> bytes:
+    """The bytes of a file that a model has named, which what is wrong would show.
 
     Raises:
         InvalidRequest: the file is missing, or is not a flow inside the project.
@@ -176,7 +178,7 @@ def _text_inside(project: Path, file: Path) -> str:
 
     inside = file.relative_to(project) if file.is_relative_to(project) else file
     try:
-        return Project(project).read(str(inside))
+        return Project(project).read_bytes(str(inside))
     except Refused as exc:
         raise InvalidRequest(str(exc)) from None
 
@@ -185,8 +187,22 @@ def _name(file: Path | None) -> str:
     return str(file or "the flow")
 
 
-def _check_params(name: str, flow: Flow, params: Mapping[str, str]) -> None:
-    python = 'run(flow, {"NAME": "VALUE"})'
-    way = f"; give it with --param NAME=VALUE (in Python: {python})"
-    for problem in wrong_arguments(flow, params, way=way):
-        raise InvalidRequest(f"{name}: {problem}")
+def without_issues(flow: Flow, settings: Settings, project: Path) -> Iterator[Problem]:
+    """Where a flow without errors asks an agent whose answers have no `issues`."""
+    plan = compile_flow(flow)
+    details = [plan["details"][node] for node in asked_about_issues(plan)]
+    first = {each["agent"]: each for each in reversed(details) if "agent" in each}
+    if not first:
+        return
+    agents, lines = Agents.open(settings, project), flow.source.split("\n")
+    for name, detail in first.items():
+        definition = None
+        with suppress(BridgeError):
+            definition = agents.find(name)
+        if definition and has_issues(definition.output_schema) is False:
+            at = sum(len(line) + 1 for line in lines[: detail["line"] - 1])
+            yield Problem(
+                at + detail["column"] - 1,
+                "a condition asks whether this step found issues, but answers of "
+                f"{name} have no field `issues`: it never did",
+            )

@@ -68,8 +68,8 @@ def compiled(settings: Settings, project: Path, wanted: WorkflowOf) -> CompiledW
     Raises:
         BridgeError: there is none, it has an error, or it waits for trust.
     """
-    from bridge.workflows.library import find_workflow
     from bridge.workflows.own_steps import find_steps
+    from bridge.workflows.reader import find_workflow
 
     if wanted.in_agent:
         return find_steps(settings, project, wanted.name, wanted.layer).compiled()

@@ -34,7 +34,7 @@ from bridge.protocol.question import KEY, Asked, told
 from bridge.protocol.request import Request
 from bridge.protocol.trace_context import variables_of
 from bridge.protocol.usage import Usage
-from bridge.rules.rests_on import looks_of
+from bridge.rules.freshness import looks_of
 from bridge.store.clock import Moment
 from bridge.store.tool_calls import begin_notes, starts_of
 

@@ -11,7 +11,6 @@ from bridge.agents.agent_names import CLIENT_LAYERS
 from bridge.agents.known_agents import BUILT_IN, CLIENT_ROUTES, Agents
 from bridge.agents.plugin_agents import plugin_agents
 from bridge.agents.registry import Entry, Registry
-from bridge.api.bridge import Bridge
 from bridge.cli.definition_text import entry_value, problem_lines
 from bridge.cli.output import counted, visible
 from bridge.cli.screen import Line, Style, Styled, wrapped
@@ -22,7 +21,6 @@ from bridge.engine.temporary import load_agent, runs_with_agents
 from bridge.errors import BridgeError
 from bridge.protocol.names import GENERAL, TEMPORARY
 from bridge.routes import OWN
-from bridge.rules.agents_named import agent_check
 from bridge.workflows.own_steps import entries_with_steps
 
 if TYPE_CHECKING:
@@ -61,8 +59,7 @@ class ListedAgent(NamedTuple):
 
 def all_agents(registry: Registry, settings: Settings) -> list[ListedAgent]:
     """Definitions, plugins' agents and the client's own; by name, what wins first."""
-    check_name = agent_check(settings, registry.project)
-    entries = entries_with_steps(Agents(registry), check_name)
+    entries = entries_with_steps(Agents(registry))
     used = {entry.loaded.name: entry for entry in entries if entry.is_used}
     found = [_defined(entry, used) for entry in entries]
     plugins = plugin_agents(settings.claude_dir, registry.project)
@@ -74,9 +71,8 @@ def all_agents(registry: Registry, settings: Settings) -> list[ListedAgent]:
     return sorted(found, key=lambda listed: listed.name)
 
 
-def temporary_agents(registry: Registry) -> Iterator[ListedAgent]:
+def temporary_agents(store: Store, registry: Registry) -> Iterator[ListedAgent]:
     """The agents of the flows that run now."""
-    store = Bridge.open().store
     runs: list[tuple[Run, list[str]]] = []
     with suppress(BridgeError):
         runs = runs_with_agents(store)
@@ -89,9 +85,9 @@ def temporary_agents(registry: Registry) -> Iterator[ListedAgent]:
                 yield found._replace(name=own["name"], place="flow", value=value)
 
 
-def find_temporary(registry: Registry, name: str) -> Entry | None:
+def find_temporary(store: Store, registry: Registry, name: str) -> Entry | None:
     """The temporary agent of the newest run that has one of this name."""
-    store, name = Bridge.open().store, name.removeprefix(TEMPORARY)
+    name = name.removeprefix(TEMPORARY)
     for run, names in runs_with_agents(store):
         if name in names:
             return _temporary(registry, store, run, name)

@@ -22,6 +22,7 @@ from pathlib import Path
 
 from bridge.agents.known_agents import Agents, check_agent
 from bridge.agents.registry import Registry
+from bridge.api.bridge import Bridge
 from bridge.cli.agent_list import (
     all_agents,
     find_temporary,
@@ -35,13 +36,11 @@ from bridge.cli.exit_codes import Exit
 from bridge.cli.nested_files import complain_of_nested_agents
 from bridge.cli.options import AS_JSON, option, switch
 from bridge.cli.output import say, say_json, say_result
+from bridge.cli.parser import only_for
 from bridge.cli.screen import folded, screen_of
 from bridge.cli.which_run import which_run
-from bridge.config import Settings
 from bridge.errors import InvalidRequest
 from bridge.protocol.wording import in_shell
-from bridge.rules.agents_named import agent_check
-from bridge.store.location import locate
 from bridge.workflows.own_steps import entries_with_steps
 
 USAGE = "[list|show NAME|check [PATH]|new NAME|promote NAME]"
@@ -88,32 +87,30 @@ OPTIONS = (
 def command(options: Namespace) -> int:
     """List, show or check; returns the exit code."""
     which = options.which
-    settings = Settings.from_environment()
-    registry = Registry.open(settings, locate(settings, Path()).project)
-    if options.what != "new" and (options.project or options.markdown):
-        raise InvalidRequest("--project and --markdown are for: hostbridge agents new")
-    ours = options.run or options.to or options.on_conflict
-    if options.what != "promote" and ours:
-        raise InvalidRequest(
-            "--run, --to and --on-conflict are for: hostbridge agents promote"
-        )
+    only_for(options, ("new",), "project", "markdown")
+    only_for(options, ("promote",), "run", "to", "on_conflict")
+    bridge = Bridge.open()
+    registry = Registry.open(bridge.settings, bridge.store.place.project)
     if options.what == "check":
         from bridge.cli.agents_check import check
 
-        return check(registry, settings, options)
+        return check(registry, bridge.settings, options)
     if options.what == "show":
-        return _show(registry, options)
+        return _show(bridge, registry, options)
     if options.what == "new":
-        return _new(registry, options)
+        return _new(bridge, registry, options)
     if options.what == "promote":
-        return _promote(registry, options)
+        return _promote(bridge, registry, options)
     if which is not None:
         raise InvalidRequest(f"list takes no {which!r}; try: agents show {which}")
-    return _list(registry, settings, options)
+    return _list(bridge, registry, options)
 
 
-def _list(registry: Registry, settings: Settings, options: Namespace) -> int:
-    agents = [*all_agents(registry, settings), *temporary_agents(registry)]
+def _list(bridge: Bridge, registry: Registry, options: Namespace) -> int:
+    agents = [
+        *all_agents(registry, bridge.settings),
+        *temporary_agents(bridge.store, registry),
+    ]
     if options.as_json:
         for each in agents:
             say_json(each.value)
@@ -124,14 +121,12 @@ def _list(registry: Registry, settings: Settings, options: Namespace) -> int:
     return Exit.FAILED if "error" in levels else Exit.OK
 
 
-def _new(registry: Registry, options: Namespace) -> int:
-    from bridge.api.bridge import Bridge
+def _new(bridge: Bridge, registry: Registry, options: Namespace) -> int:
     from bridge.cli.agents_new import write_new
 
     name = options.which
     if name is None:
         raise InvalidRequest("new needs a name: hostbridge agents new release-notes")
-    bridge = Bridge.open()
     file = write_new(
         name,
         registry,
@@ -151,13 +146,10 @@ def _next_steps(name: str, file: Path, options: Namespace) -> list[str]:
     return [str(file), "edit it, then:", *steps]
 
 
-def _promote(registry: Registry, options: Namespace) -> int:
-    from bridge.api.bridge import Bridge
-
+def _promote(bridge: Bridge, registry: Registry, options: Namespace) -> int:
     name, to = options.which, options.to or "user"
     if name is None:
         raise InvalidRequest("promote which one? see: hostbridge agents")
-    bridge = Bridge.open()
     done = promote(
         name,
         bridge,
@@ -189,15 +181,14 @@ def _promote(registry: Registry, options: Namespace) -> int:
     return Exit.OK
 
 
-def _show(registry: Registry, options: Namespace) -> int:
+def _show(bridge: Bridge, registry: Registry, options: Namespace) -> int:
     name = options.which
     if name is None:
         raise InvalidRequest("show which one? try: hostbridge agents list")
-    check_name = agent_check(Settings.from_environment(), registry.project)
-    entries = entries_with_steps(Agents(registry), check_name)
+    entries = entries_with_steps(Agents(registry))
     used = (entry for entry in entries if entry.is_used)
     entry = next((e for e in used if e.loaded.name == name), None)
-    entry = entry or find_temporary(registry, name)
+    entry = entry or find_temporary(bridge.store, registry, name)
     if entry is None:
         check_agent(name, registry)
         say(f"{name}: known to Claude Code; hostbridge has no definition of it")

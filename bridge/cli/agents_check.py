@@ -7,51 +7,48 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bridge.agents.agent_names import SUFFIXES
+from bridge.agents.diagnostic import Diagnostic, nearest_line
 from bridge.agents.known_agents import Agents
+from bridge.agents.library import WORKFLOWS, Library
 from bridge.agents.load import Loaded, load
-from bridge.cli.definition_text import problem_lines, problem_value
+from bridge.agents.workflow_choice import name_of
+from bridge.cli.definition_text import say_problems
 from bridge.cli.exit_codes import Exit
 from bridge.cli.nested_files import complain_of_nested_agents
-from bridge.cli.output import counted, say, say_result, visible
+from bridge.cli.output import say, visible
 from bridge.cli.schema_limits import shape_problems
 from bridge.errors import InvalidRequest
-from bridge.pipelines.workflow_files import WorkflowFiles
-from bridge.rules.agents_named import agent_check
-from bridge.workflows.library import with_named_workflows
+from bridge.hints import did_you_mean
 from bridge.workflows.own_steps import with_steps
 
 if TYPE_CHECKING:
     from argparse import Namespace
 
+    from bridge.agents.diagnostic import Place
     from bridge.agents.registry import Registry
     from bridge.config import Settings
 
 
 def check(registry: Registry, settings: Settings, options: Namespace) -> int:
     """Say what is wrong with the definitions; the exit code."""
+    agents = Agents(registry)
     if options.which is None:
-        found = [entry.loaded for entry in Agents(registry).entries()]
+        found = [entry.loaded for entry in agents.entries()]
         complain_of_nested_agents(registry)
     else:
-        whole = Agents(registry).whole
         found = [
-            whole(load(file, registry.layer_of(file), home=registry.home))
+            agents.whole(load(file, registry.layer_of(file), home=registry.home))
             for file in _files(Path(options.which))
         ]
-    check_name = agent_check(settings, registry.project)
-    files = WorkflowFiles(settings, registry.project)
-    found = [with_steps(_with_shapes(loaded), check_name) for loaded in found]
-    found = [with_named_workflows(loaded, files) for loaded in found]
+    files = Library(WORKFLOWS, settings, registry.project)
+    found = [with_steps(_with_shapes(loaded), agents.wrong) for loaded in found]
+    found = [_with_workflows(loaded, files) for loaded in found]
     if not found:
         suffixes = ", ".join(f"*{suffix}" for suffix in SUFFIXES)
         raise InvalidRequest(f"{options.which}: no definitions in it ({suffixes})")
     problems = [problem for loaded in found for problem in loaded.problems]
-    for problem in problems:
-        say_result(options, problem_value(problem), *problem_lines(problem))
+    summary = say_problems(options, problems)
     if not options.as_json:
-        errors = sum(problem.level == "error" for problem in problems)
-        warnings = len(problems) - errors
-        summary = f"{counted(errors, 'error')}, {counted(warnings, 'warning')}"
         say(f"{len(found)} looked at: {summary}")
         untrusted = [each.name for each in found if not registry.is_trusted(each)]
         if untrusted:
@@ -63,6 +60,32 @@ def check(registry: Registry, settings: Settings, options: Namespace) -> int:
 def _with_shapes(loaded: Loaded) -> Loaded:
     more = tuple(shape_problems(loaded))
     return replace(loaded, problems=(*loaded.problems, *more))
+
+
+def _with_workflows(loaded: Loaded, files: Library) -> Loaded:
+    """An agent's file, also with a warning for each workflow that is not there."""
+    definition = loaded.definition
+    if definition is None:
+        return loaded
+    known = files.below(loaded.layer).names()
+    named: dict[Place, str] = {
+        ("workflows", key, "file"): choice.file
+        for key, choice in definition.workflows.items()
+    }
+    if definition.workflow:
+        named[("workflow",)] = definition.workflow
+    missing = [
+        Diagnostic(
+            loaded.file,
+            nearest_line(loaded.lines, place),
+            place,
+            f"there is no workflow {name!r} yet{did_you_mean(name, known)}",
+            "warning",
+        )
+        for place, name in zip(named, map(name_of, named.values()), strict=True)
+        if name not in known
+    ]
+    return replace(loaded, problems=(*loaded.problems, *missing))
 
 
 def _files(path: Path) -> list[Path]:

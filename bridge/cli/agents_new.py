@@ -14,13 +14,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bridge.agents.agent_names import MAX_NAME, NAME, SUFFIXES
-from bridge.agents.registry import PROJECT_FOLDER, Registry
+from bridge.agents.registry import Registry
 from bridge.bound.session_above import only_by_hand
 from bridge.errors import InvalidRequest
 from bridge.store.directory import Folder
 from bridge.store.location import Place, open_state
 
 if TYPE_CHECKING:
+    from bridge.agents.registry import Registry
     from bridge.api.bridge import Bridge
 
 _YAML = """\
@@ -99,18 +100,30 @@ def write_new(
     _refuse_twice(name, folder)
     file = folder / f"{name}.{'md' if markdown else 'yaml'}"
     text = (_MARKDOWN if markdown else _YAML).format(name=_as_yaml(name))
-    if in_project:
-        create_file(
-            Folder.open(str(registry.project)), (*PROJECT_FOLDER, file.name), text
-        )
-    else:
-        create_file(open_home(registry.home), ("agents", file.name), text)
+    project = registry.project if in_project else None
+    create_in(project, registry.home, ("agents", file.name), text)
     return file
 
 
-def open_home(home: Path) -> Folder:
-    """The user's own folder, made if needed."""
-    return open_state(Place(home, home, home, "definitions"))
+def create_in(
+    project: Path | None,
+    home: Path,
+    path: Sequence[str],
+    text: str,
+    *,
+    over: bool = False,
+) -> None:
+    """Write a file of a project's, in its `.bridge`, or else of the user's own.
+
+    Raises:
+        FileExistsError: the file is there, and not to be written `over`.
+    """
+    if project is not None:
+        create_file(Folder.open(str(project)), (".bridge", *path), text, over=over)
+    else:
+        # The user's own folder is made if needed.
+        folder = open_state(Place(home, home, home, "definitions"))
+        create_file(folder, path, text, over=over)
 
 
 def create_file(

@@ -18,9 +18,9 @@ from bridge.agents.frontmatter import joined, read_fields, split
 from bridge.agents.layers import LayerFolder
 from bridge.agents.load import load
 from bridge.agents.markdown_agent import USED
-from bridge.agents.registry import PROJECT_FOLDER, Registry
+from bridge.agents.registry import Registry
 from bridge.bound.session_above import only_by_hand
-from bridge.cli.agents_new import create_file, open_home
+from bridge.cli.agents_new import create_file, create_in
 from bridge.engine.temporary import flow_of, load_agent, runs_with_agents
 from bridge.errors import BadDefinition, InvalidRequest, NotTrusted
 from bridge.protocol.names import CARRIER, GENERAL, TEMPORARY
@@ -178,17 +178,15 @@ def _write(
     loaded = load(file, layer, data, home=registry.home)
     if loaded.errors:
         raise BadDefinition(file.stem, loaded.errors)
-    path: tuple[str, ...] = ()
-    if layer == "project":
-        folder, path = Folder.open(str(registry.project)), PROJECT_FOLDER
-    elif layer == "user":
-        folder, path = open_home(registry.home), ("agents",)
-    else:
+    try:
+        if layer != "claude-user":
+            project = registry.project if layer == "project" else None
+            create_in(project, registry.home, ("agents", file.name), text, over=over)
+            return
         # The client's own folders may be links of the user's.
         for each in (file.parent.parent, file.parent):
             each.mkdir(mode=0o755, parents=True, exist_ok=True)
         folder = Folder.open(os.path.realpath(file.parent))
-    try:
-        create_file(folder, (*path, file.name), text, over=over)
+        create_file(folder, (file.name,), text, over=over)
     except FileExistsError:
         raise InvalidRequest(f"{file} has just been made; try again") from None

@@ -12,11 +12,14 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from bridge.agents.agent_names import CLIENT_LAYERS
-from bridge.cli.output import indented, visible
+from bridge.cli.output import counted, indented, say_result, visible
 from bridge.policy.grant_description import what_it_lets
 from bridge.policy.permissions import parse_rule
 
 if TYPE_CHECKING:
+    from argparse import Namespace
+    from collections.abc import Sequence
+
     from bridge.agents.definition import Definition, ScriptTool
     from bridge.agents.diagnostic import Diagnostic
     from bridge.agents.load import Loaded
@@ -64,6 +67,18 @@ def problem_value(problem: Diagnostic) -> dict[str, Any]:
         "level": problem.level,
         "message": problem.message,
     }
+
+
+def say_problems(
+    options: Namespace, problems: Sequence[Diagnostic], *, has_columns: bool = False
+) -> str:
+    """Print problems, with `--json` as such; returns how many there are."""
+    for each in problems:
+        value = problem_value(each)
+        value |= {"column": each.column} if has_columns else {}
+        say_result(options, value, *problem_lines(each))
+    errors = sum(each.level == "error" for each in problems)
+    return f"{counted(errors, 'error')}, {counted(len(problems) - errors, 'warning')}"
 
 
 def problem_lines(problem: Diagnostic) -> list[str]:

@@ -13,26 +13,28 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from bridge.agents.library import FLOWS
 from bridge.api.bridge import Bridge
 from bridge.api.flow_design import DESIGNER, TriedFlow, design
 from bridge.bound.session_above import only_by_hand
 from bridge.cli.answer_text import by_whom
 from bridge.cli.exit_codes import Exit, of_result
-from bridge.cli.flow_drawing import fitting
 from bridge.cli.inputs import read_words, whole
 from bridge.cli.interrupts import Interrupts
 from bridge.cli.model_name import from_here
+from bridge.cli.named_files import fitting
 from bridge.cli.output import complain, counted, say, say_json, visible
 from bridge.cli.progress import ProgressLine
 from bridge.cli.screen import screen_of
 from bridge.errors import BridgeError, InvalidRequest, reason_of
 from bridge.flow.compiler import compile_flow
-from bridge.flow.library import SUFFIX
 from bridge.flow.parser import parse_flow
 from bridge.protocol.wording import in_shell, one_line, unseen
 
 if TYPE_CHECKING:
     from argparse import Namespace
+
+(SUFFIX,) = FLOWS.suffixes
 
 
 def design_flow(options: Namespace) -> int:

@@ -104,6 +104,19 @@ def parse(
     return argument_parser.parse_args(others, found)
 
 
+def only_for(options: argparse.Namespace, verbs: Sequence[str], *names: str) -> None:
+    """Refuse options that another use of a command takes.
+
+    Raises:
+        InvalidRequest: one of these was given, and `what` is none of the verbs.
+    """
+    if options.what not in verbs and any(getattr(options, name) for name in names):
+        flags = [f"--{name.replace('_', '-')}" for name in names]
+        *others, last = flags
+        listed = f"{', '.join(others)} and {last} are" if others else f"{last} is"
+        raise InvalidRequest(f"{listed} for: {options.prog} {'|'.join(verbs)}")
+
+
 def _no_such_option(
     word: str, flags: Sequence[Option], arguments: Sequence[Option]
 ) -> str:

@@ -22,7 +22,7 @@ from bridge.agents.known_agents import Agents
 from bridge.api.bridge import Bridge
 from bridge.bound.agent_limits import rule_sets_of
 from bridge.bound.delegation import not_started
-from bridge.cli.definition_text import problem_value
+from bridge.cli.definition_text import say_problems
 from bridge.cli.exit_codes import Exit
 from bridge.cli.inputs import read_json, read_pairs
 from bridge.cli.options import AS_JSON, option, switch
@@ -41,10 +41,8 @@ from bridge.policy.rule_decision import Decision
 from bridge.policy.rule_set import EVENTS, Whose
 from bridge.policy.tool_classes import tools_of
 from bridge.policy.tool_names import KNOWN, is_known
-from bridge.rules.agents_named import agent_check
 from bridge.rules.compiled import compile_rules
-from bridge.rules.in_force import Rules, variables_of
-from bridge.rules.layers import read_one
+from bridge.rules.layers import Rules, read_one, variables_of
 from bridge.rules.rule_file import RuleFile
 from bridge.rules.trial import try_event
 
@@ -99,7 +97,7 @@ def command(options: Namespace) -> int:
     _refuse_misplaced(options)
     if options.what == "new":
         return _new(bridge, options)
-    check_agent = agent_check(bridge.settings, place.project)
+    check_agent = Agents.open(bridge.settings, place.project).wrong
     if which is not None:
         path = Path(which).absolute()
         file = read_one(bridge.settings, place, path, check_agent)
@@ -159,14 +157,9 @@ def _check(
 
 def _show_problems(files: list[RuleFile], options: Namespace) -> None:
     problems = [p for file in files for p in file.problems]
-    for problem in problems:
-        value = problem_value(problem) | {"column": problem.column}
-        say_result(options, value, visible(str(problem), kept="\n"))
+    counts = say_problems(options, problems, has_columns=True)
     if not options.as_json:
-        errors = sum(problem.level == "error" for problem in problems)
         count = sum(len(file.rules) for file in files)
-        counts = f"{counted(errors, 'error')}, "
-        counts += counted(len(problems) - errors, "warning")
         say(f"{counted(count, 'rule')} in {counted(len(files), 'file')}: {counts}")
 
 

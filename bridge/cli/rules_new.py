@@ -8,10 +8,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from bridge.cli.agents_new import create_file, open_home
+from bridge.cli.agents_new import create_in
 from bridge.errors import InvalidRequest
-from bridge.rules.rule_places import FILE, folders_of
-from bridge.store.directory import Folder
+from bridge.rules.freshness import FILE, folders_of
 
 if TYPE_CHECKING:
     from bridge.api.bridge import Bridge
@@ -62,10 +61,8 @@ def write_new(bridge: Bridge, *, in_project: bool) -> Path:
         folders_of(bridge.settings, place)["project" if in_project else "user"] / FILE
     )
     try:
-        if in_project:
-            create_file(Folder.open(str(place.owner)), (".bridge", FILE), TEXT)
-        else:
-            create_file(open_home(bridge.settings.home), (FILE,), TEXT)
+        project = place.owner if in_project else None
+        create_in(project, bridge.settings.home, (FILE,), TEXT)
     except FileExistsError:
         raise InvalidRequest(f"{file} is there already, and stays as it is") from None
     return file

@@ -16,7 +16,7 @@ from bridge.protocol.wording import one_line
 from bridge.rules.rule_file import EFFECTS, Rule, RuleFile
 
 if TYPE_CHECKING:
-    from bridge.rules.in_force import Rules
+    from bridge.rules.layers import Rules
     from bridge.rules.trial import Trial, Tried
 
     Row = tuple[RuleFile, Rule, str]

@@ -13,6 +13,7 @@ For example:
 
 from argparse import Namespace
 from collections.abc import Iterator, Mapping
+from functools import partial
 from pathlib import Path
 
 from bridge.agents import trust
@@ -21,20 +22,17 @@ from bridge.agents.known_agents import BUILT_IN, Agents
 from bridge.agents.load import Loaded
 from bridge.agents.registry import Entry, Registry
 from bridge.api.bridge import Bridge
-from bridge.api.flow_files import Flows
 from bridge.bound.session_above import open_clients
 from bridge.cli.definition_text import BROKEN, parts_of
 from bridge.cli.exit_codes import Exit
-from bridge.cli.files_trust import files_of
 from bridge.cli.options import switch
 from bridge.cli.output import complain, counted, tell, visible
-from bridge.cli.rules_trust import put_in_force, rules_of
 from bridge.cli.screen import Styled
 from bridge.cli.terminal import confirm
-from bridge.cli.trust_difference import UNCUT, cut, difference_lines
+from bridge.cli.trust_files import UNCUT, Brought, cut, difference_lines, files_of
 from bridge.errors import InvalidRequest
-from bridge.pipelines.workflow_files import WorkflowFiles
-from bridge.rules.agents_named import agent_check
+from bridge.rules.compiled import compile_rules
+from bridge.rules.layers import sources
 from bridge.workflows.own_steps import entries_with_steps
 
 # Limits for one part of a definition: a long one must not push the others out of sight.
@@ -59,54 +57,41 @@ def command(options: Namespace) -> int:
         return _list(home)
     if options.revoke:
         had = trust.revoke(home, project)
-        put_in_force(bridge)
+        _put_in_force(bridge)
         tell(f"{project}: {'no longer trusted' if had else 'nothing was trusted'}")
         return Exit.OK
     return _ask(bridge, project, only_show=options.show)
 
 
 def _ask(bridge: Bridge, project: Path, *, only_show: bool) -> int:
-    registry = Registry.open(bridge.settings, project)
-    check_name = agent_check(bridge.settings, project)
-    found = entries_with_steps(Agents(registry), check_name)
-    entries = [e for e in found if e.loaded.layer in OF_PROJECT]
-    broken = [entry for entry in entries if entry.loaded.definition is None]
-    rules = rules_of(bridge)
-    sound: list[trust.Digested] = [e.loaded for e in entries if e not in broken]
-    flows = files_of(Flows(bridge.settings, project))
-    workflows = files_of(WorkflowFiles(bridge.settings, project))
-    sound += [*rules.sound, *flows.files, *workflows.files]
+    agents = [*_agents_of(bridge, project)]
+    brought = [*agents, *files_of(bridge)]
     main = bridge.store.place.main
     if main is not None:
         tell(f"the rules of a linked worktree are those of {main}: trust them there")
-    others_found = [*rules.files, *flows.files, *workflows.files]
-    if not entries and not others_found:
+    if not brought:
         tell(f"{project} defines no agents{'' if main else ', and no rules'}")
         return Exit.OK
-    is_new = any(not entry.is_trusted for entry in entries) or rules.new
-    if not (is_new or flows.new or workflows.new):
-        count = len(entries) + len(others_found)
-        tell(f"{project}: {counted(count, 'definition')}, trusted already")
+    new = [each for each in brought if each.is_new]
+    if not new:
+        tell(f"{project}: {counted(len(brought), 'definition')}, trusted already")
         return Exit.OK
-    others = {e.loaded.name: e.loaded for e in reversed(found) if e not in entries}
-    below = {**dict.fromkeys(BUILT_IN), **others}
+    title = f"{project} brings definitions{' of agents' if agents else ''}:"
     if only_show:
-        shown = trust_lines(registry, entries, below, most=None)
-        tell(*shown, *rules.lines(None), *flows.lines(None), *workflows.lines(None))
+        tell(title, *(line for each in brought for line in each.lines(None)))
         return Exit.OK
     # `record` checks both, too, but only after a person has read all of it.
-    trust.trusted_projects(registry.home)
+    trust.trusted_projects(bridge.settings.home)
     trust.refuse_unless_by_hand(
         bridge.settings, open_clients(bridge.settings, bridge.store)
     )
-    is_agent_new = any(not e.is_trusted and e not in broken for e in entries)
-    is_file_new = bool(flows.new or workflows.new)
-    if not is_agent_new and not rules.is_any_new and not is_file_new:
-        lines = [*trust_lines(registry, broken, {}), *rules.lines()]
+    can_agree = any(each.is_sound for each in new)
+    shown = brought if can_agree else new
+    lines = [title, *(line for each in shown for line in each.lines(each.most))]
+    if not can_agree:
         complain("\n".join(lines))
         return Exit.FAILED
-    shown = trust_lines(registry, entries, below)
-    lines = [*shown, *rules.lines(), *flows.lines(), *workflows.lines()]
+    sound = [each.file for each in brought if each.is_sound]
     these = "this one" if len(sound) == 1 else f"these {len(sound)}"
     if not confirm(lines, f"Trust {these}?"):
         complain("nothing was changed; only the word yes agrees")
@@ -118,38 +103,54 @@ def _ask(bridge: Bridge, project: Path, *, only_show: bool) -> int:
         sound,
         clients=open_clients(bridge.settings, bridge.store),
     )
-    put_in_force(bridge)
+    _put_in_force(bridge)
     tell(f"{project}: {len(sound)} trusted")
     return Exit.OK
 
 
-def trust_lines(
+def _put_in_force(bridge: Bridge) -> None:
+    """Have hooks find what is trusted now, and keep these bytes."""
+    found = sources(bridge.settings, bridge.store.place)
+    if bridge.store.exists() or any(each.data is not None for each in found):
+        compile_rules(bridge.settings, bridge.store)
+
+
+def _agents_of(bridge: Bridge, project: Path) -> Iterator[Brought]:
+    registry = Registry.open(bridge.settings, project)
+    found = entries_with_steps(Agents(registry))
+    others = [e.loaded for e in reversed(found) if e.loaded.layer not in OF_PROJECT]
+    # What they hide; None for one of the client's.
+    below = {**dict.fromkeys(BUILT_IN), **{each.name: each for each in others}}
+    for entry in found:
+        if entry.loaded.layer in OF_PROJECT:
+            is_sound = entry.loaded.definition is not None
+            lines = partial(agent_lines, registry, entry, below)
+            yield Brought(
+                entry.loaded, not entry.is_trusted, is_sound, lines, _MAX_SHOWN
+            )
+
+
+def agent_lines(
     registry: Registry,
-    entries: list[Entry],
+    entry: Entry,
     below: Mapping[str, Loaded | None],
-    most: int | None = _MAX_SHOWN,
+    most: int | None,
 ) -> Iterator[str]:
-    """All of them; `below` has the agents they hide, None for one of the client's.
+    """A definition; `below` has the agents it hides, None for one of the client's.
 
     Of each part, and of what has changed in each file, the first `most` characters.
     """
-    project = registry.project
-    record = trust.Trust.read(registry.home, project)
-    yield f"{project} brings definitions{' of agents' if entries else ''}:"
-    for entry in entries:
-        marks = "".join(f"  ({mark})" for mark in _marks(entry, below))
-        first, *others = parts_of(entry.loaded)
-        title, *effects = _cut_lines(first, most).split("\n")
-        yield ""
-        yield Styled(f"{title}{marks}", "bold")
-        yield from effects
-        home, rest = registry.home, _where(entry)
-        if changed := [*difference_lines(entry.loaded, record, home, most, rest)]:
-            yield from ("", *changed)
-            continue
-        for part in others:
-            yield ""
-            yield from cut(part, most).split("\n")
+    marks = "".join(f"  ({mark})" for mark in _marks(entry, below))
+    first, *parts = parts_of(entry.loaded)
+    title, *effects = _cut_lines(first, most).split("\n")
+    yield from ("", Styled(f"{title}{marks}", "bold"), *effects)
+    record = trust.Trust.read(registry.home, registry.project)
+    home, rest = registry.home, _where(entry)
+    if changed := [*difference_lines(entry.loaded, record, home, most, rest)]:
+        yield from ("", *changed)
+        return
+    for part in parts:
+        yield from ("", *cut(part, most).split("\n"))
 
 
 def _marks(entry: Entry, below: Mapping[str, Loaded | None]) -> Iterator[str]:

@@ -16,19 +16,13 @@ For example:
 """
 
 from argparse import Namespace
-from pathlib import Path
 
 from bridge.api.bridge import Bridge
-from bridge.api.workflow_checks import Workflow, WorkflowChecks
-from bridge.cli.definition_text import problem_value
-from bridge.cli.exit_codes import Exit
-from bridge.cli.flow_drawing import say_graph
+from bridge.api.pipeline_files import Workflows
+from bridge.cli.named_files import look_at
 from bridge.cli.options import AS_JSON, MERMAID, option
-from bridge.cli.output import counted, say, say_result, visible
-from bridge.cli.workflow_text import list_workflows, show_workflow
+from bridge.cli.parser import only_for
 from bridge.errors import InvalidRequest
-from bridge.pipelines.compiler import compile_pipeline
-from bridge.pipelines.problems import InvalidWorkflow
 
 _OF_FILES = ("list", "check", "show", "graph")
 _OF_ACTIVE = ("status", "activate", "end")
@@ -79,40 +73,16 @@ OPTIONS = (
 def command(options: Namespace) -> int:
     """Look at workflows, or at what is active; returns the exit code."""
     what, words = options.what, options.workflows
-    _check_options(options)
+    only_for(options, ("activate",), "param")
+    only_for(options, _OF_ACTIVE, "session")
+    only_for(options, ("end",), "agent")
+    only_for(options, ("graph",), "mermaid")
     if what in _OF_ACTIVE:
         return _active(what, words, options)
-    if bool(words) == (what == "list"):
-        wrong = f"list takes no {words[0]!r}" if words else f"{what} needs a workflow"
-        way = f"{options.prog} {'check' if words else what} FILE|NAME"
-        raise InvalidRequest(f"{wrong}; try: {way}")
     bridge = Bridge.open()
-    workflows = WorkflowChecks(bridge.settings, bridge.store.place.project)
-    if what == "list":
-        return list_workflows(workflows, as_json=options.as_json)
-    found = [workflows.read(_file(workflows, word)) for word in words]
-    if what == "check":
-        errors = [_check(each, options) for each in found]
-        return Exit.FAILED if any(errors) else Exit.OK
-    for each in found:
-        if what == "show":
-            show_workflow(each, as_json=options.as_json)
-        else:
-            _draw(each, options)
-    return Exit.OK
-
-
-def _check_options(options: Namespace) -> None:
-    what = options.what
-    if options.mermaid and what != "graph":
-        raise InvalidRequest(f"--mermaid: try: {options.prog} graph --mermaid FILE")
-    for name, whose in (
-        ("param", ("activate",)),
-        ("session", _OF_ACTIVE),
-        ("agent", ("end",)),
-    ):
-        if getattr(options, name) and what not in whose:
-            raise InvalidRequest(f"--{name} is for: {options.prog} {'|'.join(whose)}")
+    project = bridge.store.place.project
+    workflows = Workflows(bridge.settings, project, is_used=False)
+    return look_at(workflows, options, words)
 
 
 def _active(what: str, words: list[str], options: Namespace) -> int:
@@ -126,39 +96,3 @@ def _active(what: str, words: list[str], options: Namespace) -> int:
         raise InvalidRequest(f"{what} takes no {words[0]!r}; try --session ID")
     act = workflow_active.status if what == "status" else workflow_active.end
     return act(bridge, options)
-
-
-def _file(workflows: WorkflowChecks, word: str) -> Path:
-    # What lies here is meant by its path, even if it has no suffix.
-    path = Path(word)
-    return path if path.is_file() else workflows.files.file_of(word)
-
-
-def _check(found: Workflow, options: Namespace) -> bool:
-    """Say what is wrong with a workflow; returns whether it has errors."""
-    for problem in found.problems:
-        value = problem_value(problem) | {"column": problem.column}
-        say_result(options, value, visible(str(problem), kept="\n"))
-    errors = sum(problem.level == "error" for problem in found.problems)
-    if not options.as_json:
-        kind = "pipeline" if found.kind == "pipeline" else "step workflow"
-        if errors and not found.steps:
-            # What kind it was to be is not known.
-            kind = "workflow"
-        warnings = counted(len(found.problems) - errors, "warning")
-        steps, wrong = counted(len(found.steps), "step"), counted(errors, "error")
-        say(f"{visible(str(found.file))}: a {kind}, {steps}, {wrong}, {warnings}")
-    return errors > 0
-
-
-def _draw(found: Workflow, options: Namespace) -> None:
-    pipeline = found.pipeline
-    if pipeline is None:
-        raise InvalidRequest(
-            f"{found.file} is a step workflow: its conditions decide which step is "
-            f"next; see: {options.prog} show {found.name}"
-        )
-    if pipeline.errors:
-        raise InvalidWorkflow(pipeline.errors)
-    plan = compile_pipeline(pipeline)
-    say_graph(plan, options)

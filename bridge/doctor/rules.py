@@ -2,13 +2,12 @@
 
 from collections.abc import Iterator
 
+from bridge.agents.known_agents import Agents
 from bridge.agents.trust import trusted_projects
 from bridge.doctor.finding import Finding, ok, problem, warning
 from bridge.doctor.subject import Subject
 from bridge.errors import BridgeError
-from bridge.rules.agents_named import agent_check
-from bridge.rules.in_force import Rules
-from bridge.rules.layers import untrusted
+from bridge.rules.layers import Rules, untrusted
 from bridge.store.store import Store
 
 
@@ -28,7 +27,7 @@ def files(subject: Subject) -> Iterator[Finding]:
     if subject.place is None:
         return
     rules = Rules.look(subject.settings, Store(subject.place))
-    check = agent_check(subject.settings, subject.place.project)
+    check = Agents.open(subject.settings, subject.place.project).wrong
     read = [file for file in rules.live(check) if file.layer != "built-in"]
     for file in untrusted(rules.found):
         yield warning(

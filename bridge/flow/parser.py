@@ -16,6 +16,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from bridge.agents.files import as_parsed
 from bridge.flow import syntax_tree as tree
 from bridge.flow.condition import FlowCondition, read_condition
 from bridge.flow.head import read_head
@@ -39,11 +40,6 @@ _GUARDS = frozenset({"(", "TILDE"})
 # Editors do not show it, and no prompt has it.
 _CONTROL = re.compile("[\0-\x08\x0b-\x1f\x7f\ud800-\udfff]")
 _NOTHING = tree.Call("")
-
-
-def as_parsed(source: str) -> str:
-    """A text with the line ends of every system the same, and no byte order mark."""
-    return source.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
 
 
 def parse_flow(source: str, *, file: str = "flow") -> tree.Flow:

@@ -44,7 +44,7 @@ def _keep(
     from bridge.freshness.memory_files import of_client
     from bridge.freshness.noted import looks_of
     from bridge.freshness.repository import with_repository
-    from bridge.rules import rests_on
+    from bridge.rules import freshness
 
     place, settings = hook.store.place, hook.settings
     project = str(place.project)
@@ -65,7 +65,7 @@ def _keep(
         looks = chain(
             _unseen(hook, run, store),
             of_client(project, str(settings.claude_dir), read, since_ms),
-            rests_on.looks_of(settings, place, run.launched_at),
+            freshness.looks_of(settings, place, run.launched_at),
             noted,
         )
         with store.state() as state:

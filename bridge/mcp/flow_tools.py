@@ -14,8 +14,8 @@ import anyio
 from mcp_types import CallToolResult
 from pydantic import Field
 
+from bridge.agents.library import FLOWS, WORKFLOWS
 from bridge.api.bridge import Bridge
-from bridge.api.compiled_runs import WORKFLOW_SUFFIXES
 from bridge.api.flow_result import result_of_run
 from bridge.api.options import checked
 from bridge.api.run_flow import Runner
@@ -24,7 +24,6 @@ from bridge.engine import by_hand
 from bridge.engine.advance import advance
 from bridge.engine.view import RunView, question, view
 from bridge.errors import InvalidRequest
-from bridge.flow.library import SUFFIX
 from bridge.host.request_tokens import instruction
 from bridge.mcp.caller import Caller
 from bridge.mcp.flow_results import Checkpoint, FlowRun, flow_of, result_of
@@ -150,11 +149,11 @@ def _begin(
     Raises:
         BridgeError: nothing was asked.
     """
-    is_file = not flow.endswith(SUFFIX) and os.path.isfile(flow)
-    if is_file or flow.endswith(WORKFLOW_SUFFIXES):
+    is_file = not flow.endswith(FLOWS.suffixes) and os.path.isfile(flow)
+    if is_file or flow.endswith(WORKFLOWS.suffixes):
         # What is wrong in it would be shown; and a pipeline starts programs, so that a
         # model runs those that its user knows by name.
-        raise InvalidRequest(f"{flow}: expected a name, a file {SUFFIX} or a text")
+        raise InvalidRequest(f"{flow}: expected a name, a file .flow or a text")
     known = checked("run", {**given, "route": route_of(runner, mode)})
     run_id = runner.begin(flow, params, known)
     serve(runner, run_id, serving)

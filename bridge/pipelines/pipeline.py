@@ -101,7 +101,6 @@ class Surroundings:
     Attributes:
         wrong_agent: what is wrong with the name of an agent, if anything.
         answer_fields: the fields of an agent's answers; None if they may be any.
-        wrong_workflow: what is wrong with the workflow that an agent is given.
         tool: the arguments of a tool, or what is wrong with its name.
         find_pipeline: the pipeline of a name, or what is wrong with that.
         settings: the names under `settings`.
@@ -109,7 +108,6 @@ class Surroundings:
 
     wrong_agent: Callable[[str], str | None] = _nobody_asks
     answer_fields: Callable[[str], Collection[str] | None] = _nobody_asks
-    wrong_workflow: Callable[[str, str], str | None] = lambda _agent, _workflow: None
     tool: Callable[[str], Arguments | str | None] = _nobody_asks
     find_pipeline: Callable[[str], Pipeline | str] | None = None
     settings: Collection[str] = ()

@@ -138,11 +138,6 @@ def read_agent(step: Reading) -> Made:
 def _check_agent(step: Reading, name: str) -> None:
     if wrong := step.around.wrong_agent(name):
         step.error("agent" if "agent" in step.raw else "prompt", wrong)
-        return
-    workflow = step.raw.get("workflow")
-    is_known = isinstance(workflow, str) and "${{" not in workflow
-    if is_known and (wrong := step.around.wrong_workflow(name, str(workflow))):
-        step.error("workflow", wrong)
 
 
 def read_exec(step: Reading) -> Made:

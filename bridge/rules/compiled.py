@@ -27,17 +27,17 @@ from bridge.policy.rule_set import EVENTS, TOOL_EVENTS, label_of
 from bridge.policy.tool_classes import CLASSES
 from bridge.protocol.record import json_object
 from bridge.rules.freshness import (
+    FILE,
     FOLDER,
     PROBLEMS,
     SETS,
+    folders_of,
     identity_of,
     is_fresh,
     times_of_sets,
 )
-from bridge.rules.in_force import Rules, variables_of
-from bridge.rules.layers import live, read_all, sources
+from bridge.rules.layers import Rules, live, read_all, sources, variables_of
 from bridge.rules.rule_file import RULE_EVENTS, RuleFile
-from bridge.rules.rule_places import FILE, folders_of
 from bridge.rules.signs import classes_of
 from bridge.store.directory import Folder
 from bridge.store.hook_log import log_failure
@@ -153,9 +153,9 @@ def _missing_agents(
     ]
     if not named:
         return []
-    from bridge.rules.agents_named import agent_check
+    from bridge.agents.known_agents import Agents
 
-    check = agent_check(settings, store.place.project)
+    check = Agents.open(settings, store.place.project).wrong
     return [
         f"{file.file}:{rule.line}: rule {rule.name}: {why}"
         for file, rule, agent in named

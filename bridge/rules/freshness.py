@@ -13,12 +13,17 @@ from contextlib import suppress
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
     from pathlib import Path
+    from typing import Literal
 
     from bridge.config import Settings
+    from bridge.freshness.looks import Look
     from bridge.store.location import Place
 
+# A layer's own rules, and the folder of its rule sets.
+FILE = "rules.yaml"
+SETS_FOLDER = "rules"
 FOLDER = "rules"
 # Of the files of sets that were compiled, their times by path.
 SETS = "sets.json"
@@ -31,12 +36,10 @@ MAX_SETS = 64
 
 def is_fresh(settings: Settings, place: Place) -> bool:
     """Whether each layer's file has the time that was noted, or is not there still."""
-    files = {
-        "user": f"{settings.home}/rules.yaml",
-        "project": f"{place.owner}/.bridge/rules.yaml",
-    }
+    folders = folders_of(settings, place)
+    files = {layer: f"{each}/{FILE}" for layer, each in folders.items()}
     folder = f"{place.state}/{FOLDER}"
-    sets = times_of_sets(map(os.path.dirname, files.values()))
+    sets = times_of_sets(map(str, folders.values()))
     if not os.path.lexists(f"{folder}/variables.json"):
         # Nothing was ever compiled here: there may be nothing to compile.
         return not sets and not any(map(os.path.lexists, files.values()))
@@ -46,12 +49,37 @@ def is_fresh(settings: Settings, place: Place) -> bool:
     )
 
 
+def folders_of(
+    settings: Settings, place: Place
+) -> dict[Literal["built-in", "user", "project"], Path]:
+    """The folder of each layer's rules."""
+    return {"user": settings.home, "project": place.owner / ".bridge"}
+
+
+def looks_of(settings: Settings, place: Place, since_ms: int) -> Iterator[Look]:
+    """The rules files that may have bound an agent which began at `since_ms`.
+
+    What they add, an agent has seen. Where a project has rules, whether they are
+    trusted counts, too.
+    """
+    from bridge.freshness.looks import Look
+
+    for folder in map(str, folders_of(settings, place).values()):
+        yield Look("file", f"{folder}/{FILE}", "", since_ms)
+        yield Look("contents", f"{folder}/{SETS_FOLDER}", "*.yaml", since_ms)
+    projects = f"{place.owner}/.bridge"
+    if any(os.path.lexists(f"{projects}/{name}") for name in (FILE, SETS_FOLDER)):
+        from bridge.agents import trust
+
+        yield Look("file", f"{settings.home}/{trust.FILE}", "", since_ms)
+
+
 def times_of_sets(layers: Iterable[str]) -> dict[str, int | None]:
     """The times of the files of rule sets, by path."""
     found = {}
     for layer in layers:
         for name in names_of_sets(layer):
-            path = f"{layer}/rules/{name}"
+            path = f"{layer}/{SETS_FOLDER}/{name}"
             found[path] = _time_of(path)
     return found
 
@@ -59,7 +87,7 @@ def times_of_sets(layers: Iterable[str]) -> dict[str, int | None]:
 def names_of_sets(layer: str | Path) -> list[str]:
     """The files of a layer's rule sets, in order: at most one more than it may have."""
     try:
-        names = os.listdir(f"{layer}/rules")
+        names = os.listdir(f"{layer}/{SETS_FOLDER}")
     except OSError:
         return []
     found = [name for name in names if name.endswith(".yaml") and name[0] != "."]

@@ -34,13 +34,12 @@ def admit(settings: Settings, project: Path) -> None:
 
 
 def _sound(settings: Settings, project: Path) -> Iterator[trust.Digested]:
+    from bridge.agents.library import FLOWS, WORKFLOWS, Library
     from bridge.agents.registry import Registry
-    from bridge.api.flow_files import Flows
-    from bridge.pipelines.workflow_files import WorkflowFiles
 
     for entry in Registry.open(settings, project).entries():
         loaded = entry.loaded
         if loaded.layer in OF_PROJECT and loaded.definition is not None:
             yield loaded
-    yield from Flows(settings, project).of_project()[0]
-    yield from WorkflowFiles(settings, project).of_project()[0]
+    for kind in (FLOWS, WORKFLOWS):
+        yield from Library(kind, settings, project).of_project()[0]

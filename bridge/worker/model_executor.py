@@ -16,7 +16,7 @@ from bridge.freshness.looking import Looking
 from bridge.freshness.repository import with_repository
 from bridge.protocol.outcome import Control, Outcome, Progress
 from bridge.protocol.request import Request
-from bridge.rules.rests_on import looks_of
+from bridge.rules.freshness import looks_of
 from bridge.store.clock import Moment
 from bridge.store.store import Store
 from bridge.worker.ask_tool import ask_tool

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from bridge.agents.files import as_parsed
 from bridge.agents.load import OTHERS_NAME, fields_of
 from bridge.agents.registry import Registry
 from bridge.agents.yaml_source import read_tree
 from bridge.errors import InvalidRequest
+from bridge.protocol.digest import sha256_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -40,7 +41,7 @@ def read_steps(
     if isinstance(tree.value, dict):
         tree.value = fields_of(tree.value)
         _rename(tree)
-    digest = hashlib.sha256(steps.text.encode("utf-8", "replace")).hexdigest()
+    digest = sha256_of(as_parsed(steps.text).encode("utf-8", "replace"))
     return read_in(tree, steps.layer, digest, name=steps.agent, check_agent=check_agent)
 
 
@@ -54,10 +55,10 @@ def with_steps(loaded: Loaded, check_agent: CheckAgent) -> Loaded:
     return replace(loaded, definition=definition, problems=tuple(problems))
 
 
-def entries_with_steps(agents: Agents, check_agent: CheckAgent) -> list[Entry]:
+def entries_with_steps(agents: Agents) -> list[Entry]:
     """Every definition, each also with what is wrong with its steps."""
     return [
-        entry._replace(loaded=with_steps(entry.loaded, check_agent))
+        entry._replace(loaded=with_steps(entry.loaded, agents.wrong))
         for entry in agents.entries()
     ]
 

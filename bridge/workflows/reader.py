@@ -19,16 +19,19 @@ import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from bridge.agents.diagnostic import Diagnostic, Place, describe
 from bridge.agents.foreign_fields import OF_AN_AGENT, other_kind
+from bridge.agents.library import WORKFLOWS, Library
 from bridge.agents.validate import check
 from bridge.agents.yaml_source import Tree, read_tree
+from bridge.errors import InvalidRequest
 from bridge.hints import did_you_mean
 from bridge.pipelines.foreign import without_foreign
 from bridge.pipelines.problems import InvalidWorkflow
 from bridge.policy.step_workflow import VERSION
+from bridge.protocol.wording import in_shell
 from bridge.store.location import with_tilde
 from bridge.workflows import steps
 from bridge.workflows.actions import ActionReader
@@ -37,10 +40,18 @@ from bridge.workflows.fields import StepFields, WorkflowFields
 from bridge.workflows.steps import check_paths
 
 if TYPE_CHECKING:
+    from bridge.config import Settings
     from bridge.policy.step_record import CompiledWorkflow, PrematureStop
 
     Json = dict[str, Any]
 
+CheckAgent = Callable[[str], str | None]
+Kind = Literal["pipeline", "steps"]
+# What a pipeline's step does stands in it under one of these.
+_PIPELINE_KEYS = frozenset({
+    "exec", "tool", "mcp", "agent", "prompt", "wait", "approval", "pipeline",
+    "invoke_pipeline", "worktree", "set", "fail",
+})  # fmt: skip
 OWNERS = ("model", "tool")
 _SESSIONS = "session_variables"
 # Of public files; they say when it begins there.
@@ -82,7 +93,7 @@ def read_workflow(
     file: Path,
     layer: str,
     *,
-    check_agent: Callable[[str], str | None] = lambda _name: None,
+    check_agent: CheckAgent = lambda _name: None,
 ) -> StepWorkflow:
     """Read the text of a step workflow's file.
 
@@ -120,7 +131,7 @@ def read_in(
     digest: str,
     *,
     name: str,
-    check_agent: Callable[[str], str | None] = lambda _name: None,
+    check_agent: CheckAgent = lambda _name: None,
 ) -> StepWorkflow:
     """Read the step workflow in a tree; `name` if it has none of its own."""
     reader = _Reader(tree, check_agent)
@@ -142,7 +153,7 @@ def read_in(
 
 
 class _Reader:
-    def __init__(self, tree: Tree, check_agent: Callable[[str], str | None]) -> None:
+    def __init__(self, tree: Tree, check_agent: CheckAgent) -> None:
         self.tree = tree
         self.check_agent = check_agent
         self.value = tree.value
@@ -303,3 +314,53 @@ class _Reader:
                 key = "variables" if name in self.fields.variables else _SESSIONS
                 place = (key, name)
                 self.tree.warn(place, "no step asks for this variable, or sets it")
+
+
+def kind_of(value: Any) -> Kind:
+    """Which kind of workflow a file holds: by its `type`, otherwise by its steps."""
+    if not isinstance(value, dict):
+        return "steps"
+    named = value.get("type")
+    if isinstance(named, str):
+        return "pipeline" if named.lower() == "pipeline" else "steps"
+    steps = value.get("steps")
+    listed = steps if isinstance(steps, list) else ()
+    found = [each for each in listed if isinstance(each, dict)]
+    if any("name" in each and "id" not in each for each in found):
+        return "steps"
+    is_pipeline = any("id" in each or each.keys() & _PIPELINE_KEYS for each in found)
+    return "pipeline" if is_pipeline or "inputs" in value else "steps"
+
+
+def find_workflow(
+    settings: Settings,
+    project: Path,
+    named: str | Path,
+    check_agent: CheckAgent = lambda _name: None,
+    *,
+    layer: str | None = None,
+) -> StepWorkflow:
+    """The step workflow of a name, or in a file; it may have errors.
+
+    With a `layer` only the names of its workflows and of those below it count: no
+    project changes what an agent of the user's works through, and who asks for an agent
+    names no file.
+
+    Raises:
+        InvalidRequest: it does not exist, cannot be read, or is a pipeline.
+        NotTrusted: the project brings it, and its user has not agreed to that.
+    """
+    files = Library(WORKFLOWS, settings, project)
+    if layer is None:
+        file = files.file_of(named)
+    else:
+        files = files.below(layer)
+        file = files.named(str(named))
+    text = files.text(file)
+    if kind_of(read_tree(text, file).value) == "pipeline":
+        raise InvalidRequest(
+            f"{file} is a pipeline, which runs by itself: "
+            f"{in_shell('hostbridge', 'run', named)}"
+        )
+    found = files.layer(file) or "file"
+    return read_workflow(text, file, found, check_agent=check_agent)

@@ -20,7 +20,7 @@ from bridge.host.conversations import conversation_in
 from bridge.host.hook_table import HOOKS, form_of
 from bridge.store.sessions import live_sessions
 from bridge.workflows import progress
-from bridge.workflows.library import find_workflow
+from bridge.workflows.reader import find_workflow
 
 FOLDER = Path(__file__).resolve().parents[2] / "hooks"
 FORM = form_of("local", FOLDER, sys.executable)

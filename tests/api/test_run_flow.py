@@ -112,7 +112,7 @@ def test_a_run_goes_on_whose_process_was_killed_while_it_served(here, left, kill
     [
         ('Plann:"x"', InvalidFlow, "no agent is named 'Plann'"),
         (f'{G}:"{{{{what}}}}"', InvalidRequest, "the parameter 'what' is missing"),
-        ("nothing", InvalidRequest, "no flow is named 'nothing'"),
+        ("nothing", InvalidRequest, "no flow or workflow is named 'nothing'"),
         (f'{G}:"x"', NoHost, None),
     ],
 )

@@ -38,9 +38,9 @@ def test_each_says_what_it_is_for(project):
     known = [*flows_of(project).known()]
 
     assert [each.name for each in known] == NAMES
-    assert [each.head.name for each in known] == NAMES
-    assert all(each.head.description for each in known)
-    assert all(param.description for each in known for param in each.head.params)
+    assert [each.content.head.name for each in known] == NAMES
+    assert all(each.description for each in known)
+    assert all(p["description"] for each in known for p in each.inputs.values())
 
 
 FOUND = {"status": "success", "summary": "a.py:1", "issues": ["a.py:1"]}
@@ -142,7 +142,7 @@ broken  (~/.hostbridge)
           ^
 plan-and-build  (built-in)
     Researches""")
-    params = "    --param a=…  (default: 1)\n    --param b=…  (required)\n"
+    params = "    --param a=… (default: 1)\n    --param b=… (required)\n"
     assert f"\nreview-change  (~/.hostbridge)\n    mine\n{params}" in ran.out
     assert ran.out.endswith("\ntheirs  (.bridge, not trusted)\n")
     said = "hostbridge: what is not trusted runs only after: hostbridge trust\n"
@@ -168,4 +168,4 @@ def test_a_flow_that_is_not_trusted_can_be_looked_at(project):
 def test_a_name_that_is_misspelt(project, words):
     ran = project.run(*words, "reveiw-change")
 
-    ran.refuses(2, "no flow is named 'reveiw-change'; did you mean 'review-change'?")
+    ran.refuses(2, " is named 'reveiw-change'; did you mean 'review-change'?")

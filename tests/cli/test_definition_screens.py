@@ -11,10 +11,9 @@ from trustworld import GOOD
 
 from bridge.agents import trust
 from bridge.agents.registry import Entry
-from bridge.agents.trusted_texts import FOLDER
 from bridge.cli.definition_text import entry_text
 from bridge.cli.screen import folded
-from bridge.cli.trust import trust_lines
+from bridge.cli.trust import agent_lines
 
 PROJECT = Path("/home/u/app")
 FILE = PROJECT / ".bridge" / "agents" / "worker.yaml"
@@ -38,7 +37,8 @@ def entry(world, text, **more):
 
 
 def shown(world, one):
-    lines = list(trust_lines(world.registry, [one], {"worker": None}))
+    title = f"{PROJECT} brings definitions of agents:"
+    lines = [title, *agent_lines(world.registry, one, {"worker": None}, 4_000)]
     return lambda width: folded(lines, width, whole_words=False)
 
 
@@ -48,7 +48,7 @@ def test_trust(world):
 
 def test_trust_asks_again(world):
     """Only the difference, which the texts of both give."""
-    kept = world.home / FOLDER
+    kept = world.home / trust.FOLDER
     kept.mkdir(mode=0o700)
     for text in (GOOD, CHANGED):
         digest = hashlib.sha256(text.encode()).hexdigest()

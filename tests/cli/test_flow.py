@@ -126,11 +126,11 @@ def test_called_flows_are_beside_the_file_or_the_users(project):
 
     said = [json.loads(line)["message"] for line in ran.out.splitlines()]
     assert said == [
-        "no flow is called 'nears'; did you mean 'near'?",
+        "no flow is named 'nears'; did you mean 'near'?",
         "@call:near: the parameter 'what' is missing",
         "flows that call each other never end: mine > top > mine",
         f"@call:bad cannot be called: {BAD}",
-        "@call:odd cannot be called: odd.flow is not a plain file",
+        "@call:odd cannot be called: odd.flow: not a plain file",
     ]
 
 

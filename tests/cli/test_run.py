@@ -110,8 +110,8 @@ def test_without_a_terminal_each_step_is_a_line_when_it_has_ended(project, echo)
 WRONG = {
     "run ./asks.flow": "parameter 'what' is missing; give it with --param NAME=VALUE",
     "run ./a.flow --param y=1": "parameter is called 'y'; it has none\n",
-    "run nothing": "no flow is named 'nothing'; give",
-    "run asks": "no flow is named 'asks'; did you mean ./asks.flow?",
+    "run nothing": "no flow or workflow is named 'nothing'; there is none in flows/",
+    "run both": "'both': both.flow and both.yaml are there; name one of them",
     "run": "run needs a flow, a pipeline, or --resume RUN",
     "run ./a.flow": "`hostbridge install` first",
     "runs show r1": "there is no run 'r1'",
@@ -124,11 +124,42 @@ WRONG = {
 def test_wrong_words_say_what_is_right(project, words):
     project.flow(f'{G}:"{{{{what}}}}"', "asks.flow")
     project.flow(f'{G}:"a"')
+    for name in ("both.flow", "both.yaml"):
+        project.flow(f'{G}:"a"', name)
 
     ran = project.run(*words.split())
 
     assert WRONG[words] in ran.out + ran.err
     assert "hostbridge submit" not in ran.err
+
+
+SAYS = 'allow: ["Bash(echo *)"]\nsteps: [{id: say, exec: [echo, %s]}]\n'
+
+
+def test_a_name_is_found_here_if_no_library_has_it(project):
+    """Which file runs is said: a stranger may have sent it."""
+    project.write("sub/nightly.yaml", SAYS % "here")
+    here = {"cwd": project.folder / "sub"}
+
+    alone = project.run("run", "nightly", **here)
+    project.write("workflows/nightly.yaml", SAYS % "mine", own=True)
+    named = project.run("run", "nightly", **here)
+
+    assert (alone.code, named.code) == (0, 0), alone
+    said = "hostbridge: runs nightly.yaml, as no flow or workflow has the name "
+    assert said in alone.err
+    assert "here" in alone.out
+    assert ("mine" in named.out, said in named.err) == (True, False)
+
+
+def test_a_session_runs_by_name_what_its_user_put_there(project):
+    """A grant for a name is none for a file that a model has written meanwhile."""
+    project.write("nightly.yaml", SAYS % "here")
+    in_a_session(project)
+
+    ran = project.run("run", "nightly")
+
+    ran.refuses(2, "is named 'nightly'; did you mean ./nightly.yaml?")
 
 
 @pytest.fixture

@@ -5,7 +5,7 @@ import json
 import pytest
 from scripted_server import say
 
-from bridge.shipped import agents_folder, workflows_folder
+from bridge.shipped import agents_folder, optional_folder
 
 pytestmark = pytest.mark.slow
 
@@ -211,7 +211,7 @@ def test_error_a_copy_of_a_built_in_that_its_agent_would_not_use(project):
 
     refused.refuses(
         2,
-        f"'task-ops' would go through {workflows_folder()}",
+        f"'task-ops' would go through {optional_folder('workflows')}",
         f"not {file}: copy its definition into {home}/agents",
     )
     assert ran.code == 0, ran

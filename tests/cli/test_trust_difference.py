@@ -6,7 +6,7 @@ import pytest
 from agentworld import LINT, define
 from trustworld import GOOD, Terminal, agree
 
-from bridge.agents import trusted_texts
+from bridge.agents import trust
 from bridge.cli.output import visible
 from bridge.store.directory import Folder
 
@@ -26,7 +26,7 @@ def define_lint(project, script="'fine'\n"):
 
 
 def kept(project):
-    return project.bridge.settings.home / trusted_texts.FOLDER
+    return project.bridge.settings.home / trust.FOLDER
 
 
 def test_it_shows_the_lines_that_differ(project):
@@ -189,15 +189,15 @@ def test_only_what_is_trusted_is_kept(project):
 
 def test_no_more_is_kept_than_there_is_room(monkeypatch, tmp_path):
     """Trust goes on without."""
-    monkeypatch.setattr(trusted_texts, "MAX_BYTES", 10)
+    monkeypatch.setattr(trust, "MAX_KEPT_BYTES", 10)
     files = {}
     for name, text in (("a", "12345678"), ("b", "1234")):
         (tmp_path / name).write_text(text)
-        files[tmp_path / name] = trusted_texts.sha256(text.encode()).hexdigest()
+        files[tmp_path / name] = trust.hashlib.sha256(text.encode()).hexdigest()
     home = tmp_path / "own"
     home.mkdir()
     with Folder.open(str(home)) as folder:
-        trusted_texts.keep(folder, files, set(files.values()))
+        trust.keep(folder, files, set(files.values()))
 
     assert [f.read_text() for f in (home / "trusted").iterdir()] == ["12345678"]
 

@@ -12,7 +12,7 @@ from trustworld import agree
 
 from bridge import NotTrusted
 from bridge.api.flow_files import Flows
-from bridge.api.pipeline_files import Pipelines
+from bridge.api.pipeline_files import Workflows
 
 pytestmark = pytest.mark.slow
 
@@ -57,7 +57,7 @@ def loaded(project, mine: Mine, named: Any = "mine"):
     place = (project.bridge.settings, project.bridge.store.place.project)
     if mine.kind == "flow":
         return Flows(*place).find(named)[0]
-    return [*Pipelines(*place).compiled(named)[0]["nodes"]]
+    return [*Workflows(*place).compiled(named)[0]["nodes"]]
 
 
 def test_before_trust_it_is_not_run(project, mine):
@@ -70,7 +70,7 @@ def test_trust_shows_it_as_it_is_written(project, mine):
     """And first what it would run."""
     shown = agree(project).seen
 
-    head, _, text = shown.partition("  (new, or changed)\n")
+    head, _, text = shown.partition("  (new)\n")
     assert head.endswith(f"{mine.kind}: {mine.file}")
     if mine.kind == "workflow":
         assert text.startswith("    runs Bash(pytest *): pytest with")
@@ -118,7 +118,7 @@ def test_a_link_is_no_way_around_trust(project, mine, linked):
         with pytest.raises(NotTrusted, match=mine.refusal):
             loaded(project, mine, named)
 
-    assert f"{mine.kind}: {mine.file}  (new, or changed)\n" in agree(project).seen
+    assert f"{mine.kind}: {mine.file}  (new)\n" in agree(project).seen
     assert loaded(project, mine) in (mine.text, ["tests"])
 
 
@@ -174,8 +174,6 @@ IN_NO_FILE = {
     "zero": "is a link; a project must bring the file itself",
     "large": "larger than 256 KiB",
 }
-# A flow may be longer, and is then as little trusted.
-OF_FLOWS = {"zero": "not a plain file", "large": "trust"}
 
 
 def test_what_is_no_file_is_not_read(project, mine):
@@ -187,8 +185,7 @@ def test_what_is_no_file_is_not_read(project, mine):
 
     trusted = project.run("trust").err
     for name, why in IN_NO_FILE.items():
-        said = OF_FLOWS.get(name, why) if mine.kind == "flow" else why
-        assert said in project.run("run", name).err
+        assert why in project.run("run", name).err
         assert f"{mine.file.with_stem(name)}: {why}; it cannot be trusted" in trusted
 
 

@@ -9,8 +9,8 @@ from bridge.host.conversations import conversation_in
 from bridge.store import step_states
 from bridge.store.variables import Holder, set_variables, values_of
 from bridge.workflows import progress
-from bridge.workflows.library import find_workflow
 from bridge.workflows.progress import WorkflowProgress
+from bridge.workflows.reader import find_workflow
 
 # Only looking, until a model says that it has seen enough; then anything.
 TWO = """

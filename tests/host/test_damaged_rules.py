@@ -14,7 +14,7 @@ from bridge.bound.agent_rules import AgentRules
 from bridge.bound.gate import last_word
 from bridge.errors import StateUnavailable
 from bridge.host.hook_table import HOOKS, form_of
-from bridge.rules import compiled, in_force
+from bridge.rules import compiled, layers
 from bridge.rules.compiled import compile_rules, declared_variables
 from bridge.rules.freshness import is_fresh
 from bridge.rules.layers import live, sources
@@ -124,7 +124,7 @@ def test_where_time_is_up_the_users_rules_hold_and_no_event_tries_again(
         raise TimeIsUp
 
     write(world, PUSH)
-    monkeypatch.setattr(in_force.Rules, "files", is_up)
+    monkeypatch.setattr(layers.Rules, "files", is_up)
     with pytest.raises(TimeIsUp):
         compile_rules(settings, store)
 

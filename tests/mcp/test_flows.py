@@ -187,7 +187,7 @@ async def test_error_what_is_refused_says_why(world, use, tmp_path):
         ("linked.flow", "bad_request", "is a link that leads out of the project"),
         ("calls.flow", "invalid_flow", "is a link that leads out of the project"),
         (".env.flow", "bad_request", "may hold secrets"),
-        ("none", "bad_request", "no flow is named 'none'"),
+        ("none", "bad_request", "no flow or workflow is named 'none'"),
         (str(world.project / "secret.txt"), "bad_request", "expected a name"),
         ("secret.txt", "bad_request", "expected a name"),
         ('Explore:"{{x}}"', "bad_request", "the parameter 'x' is missing"),

@@ -6,8 +6,8 @@ from textwrap import dedent
 
 import pytest
 
-from bridge.pipelines.step_kinds import NeedsShell, split_command
 from bridge.pipelines.reader import read_pipeline
+from bridge.pipelines.step_kinds import NeedsShell, split_command
 
 # Each a pipeline, and its problems below.
 CASES = (Path(__file__).parent / "samples" / "errors.txt").read_text().split("\n\n")

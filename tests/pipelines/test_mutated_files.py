@@ -9,11 +9,11 @@ from thoroughness import due, rounds
 
 from bridge.pipelines.compiler import compile_pipeline
 from bridge.pipelines.reader import read_pipeline
-from bridge.shipped import workflows_folder
+from bridge.shipped import optional_folder
 
 pytestmark = pytest.mark.slow
 
-FOLDER = workflows_folder()
+FOLDER = optional_folder("workflows")
 assert FOLDER is not None
 SHIPPED = (FOLDER / "coordinator.yaml").read_text()
 SMALL = """\

@@ -9,7 +9,7 @@ from stepflows import LOOP, Deeds, after, compiled, conversation
 
 from bridge.api.record_schemas import schema_for
 from bridge.engine.results import put_result
-from bridge.shipped import workflows_folder
+from bridge.shipped import optional_folder
 from bridge.store.live_runs import RUNS
 from bridge.workflows import progress
 from bridge.workflows.reader import read_workflow
@@ -78,7 +78,7 @@ def test_every_shipped_workflow_satisfies_the_schema():
     """What it compiles to is part of the record."""
     schema = strict(schema_for("step-workflow"))
     compiled_one = {**schema, **schema["$defs"]["CompiledWorkflow"]}
-    files = sorted(workflows_folder().glob("task-*.yaml"))
+    files = sorted(optional_folder("workflows").glob("task-*.yaml"))
 
     for file in files:
         found = read_workflow(file.read_text(), file, "built-in")

@@ -3,7 +3,7 @@
 import pytest
 import yaml
 
-from bridge.shipped import workflows_folder
+from bridge.shipped import optional_folder
 
 # From a task to closed subtasks.
 ORDER = [
@@ -15,7 +15,7 @@ ORDER = [
 
 @pytest.fixture(scope="module")
 def steps():
-    text = (workflows_folder() / "coordinator.yaml").read_text()
+    text = (optional_folder("workflows") / "coordinator.yaml").read_text()
     return {step["id"]: step for step in yaml.safe_load(text)["steps"]}
 
 

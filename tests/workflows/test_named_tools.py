@@ -15,8 +15,8 @@ from bridge.policy.rule_set import Whose
 from bridge.policy.step_workflow import refusal
 from bridge.policy.tool_lists import permits
 from bridge.policy.tool_names import KNOWN, LOCAL_NAMES
-from bridge.shipped import agents_folder, workflows_folder
-from bridge.workflows.library import find_workflow
+from bridge.shipped import agents_folder, optional_folder
+from bridge.workflows.reader import find_workflow
 
 OURS = "mcp__hostbridge__"
 # Names of tools that are words as well; these are meant only where nothing else can be.
@@ -93,7 +93,7 @@ def messages(step):
 
 
 def read(flow):
-    return yaml.safe_load((workflows_folder() / f"{flow}.yaml").read_text())
+    return yaml.safe_load((optional_folder("workflows") / f"{flow}.yaml").read_text())
 
 
 def steps_of(flow):
