@@ -71,7 +71,9 @@ def check_tools(tree: Tree, place: Place, names: Iterable[str]) -> None:
             continue
         here = (*place, position) if (*place, position) in tree.lines else place
         tool, bracket, _ = name.partition("(")
-        if bracket:
+        if name == "*" and place == ("blocked_tools",):
+            tree.error(here, "'*' withholds every tool: write tools: []")
+        elif bracket:
             cure = ""
             if place == ("tools",) and tool.strip() != "Agent":
                 cure = "; rules belong in `allow`"

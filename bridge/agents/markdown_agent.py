@@ -90,7 +90,7 @@ def read_markdown(
         name = None
     if name is None or description is None:
         return tree, None
-    tools = _tools(tree, "tools")
+    tools, blocked = _tools(tree, "tools"), _tools(tree, "disallowedTools")
     if layer in CLIENT_LAYERS:
         for place, fault in _faults(fields_text, tree, tools):
             tree.error(place, fault)
@@ -102,8 +102,9 @@ def read_markdown(
         ),
         system_prompt=prompt or None,
         model=_model(tree, reader),
-        tools=tools,
-        blocked_tools=_tools(tree, "disallowedTools") or (),
+        # `*` withholds all of them, whatever `tools` says.
+        tools=() if blocked is None and "disallowedTools" in tree.value else tools,
+        blocked_tools=blocked or (),
         max_turns=_max_turns(tree),
         base=_base(tree, layer),
     )

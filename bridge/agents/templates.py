@@ -18,6 +18,7 @@ from typing import Any
 import jinja2
 from jinja2 import meta, nodes
 from jinja2.exceptions import FilterArgumentError
+from jinja2.filters import do_tojson
 from jinja2.runtime import Context, LoopContext
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 from jinja2.visitor import NodeTransformer
@@ -29,6 +30,8 @@ _MAX_ITEMS = 10_000
 # much as `_STEP_COST` of them.
 _MAX_WORK = 20_000_000
 _STEP_COST = 500
+# In blanks: of lines, and of each level of JSON.
+_MAX_INDENT, _MAX_LEVEL = 100, 8
 # No template can write these names, as they begin with a space.
 _WORK = " work"
 _STEP = " step"
@@ -36,7 +39,7 @@ _FILTERS = (
     "abs", "capitalize", "count", "d", "default", "dictsort", "e", "escape", "first",
     "float", "int", "items", "last", "length", "list", "lower", "max", "min", "reject",
     "rejectattr", "reverse", "round", "select", "selectattr", "sort", "string",
-    "striptags", "sum", "title", "tojson", "trim", "truncate", "unique", "upper",
+    "striptags", "sum", "title", "trim", "truncate", "unique", "upper",
     "wordcount",
 )  # fmt: skip
 
@@ -252,9 +255,15 @@ def _replace(text: Any, old: str, new: str) -> str:
 
 
 def _indent(text: Any, width: int = 4, first: bool = False) -> str:  # noqa: FBT001, FBT002
-    space = " " * max(0, min(width, 100))
+    space = " " * max(0, min(width, _MAX_INDENT))
     lines = _join(str(text).splitlines(), "\n" + space)
     return space + lines if first else lines
+
+
+@jinja2.pass_eval_context
+def _tojson(context: Any, value: Any, indent: int | None = None) -> Any:
+    indent = None if indent is None else max(0, min(indent, _MAX_LEVEL))
+    return do_tojson(context, value, indent)
 
 
 def _range(*bounds: int) -> range:
@@ -268,7 +277,8 @@ def _make() -> _Environment:
     environment = _Environment(
         undefined=jinja2.StrictUndefined, optimized=False, finalize=_written
     )
-    own = {"join": _join, "replace": _replace, "indent": _indent, _STEP: _step}
+    own = {"join": _join, "replace": _replace, "indent": _indent, "tojson": _tojson}
+    own[_STEP] = _step
     environment.filters = {n: environment.filters[n] for n in _FILTERS} | own
     environment.globals = {"range": _range}
     return environment

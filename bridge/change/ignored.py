@@ -43,6 +43,17 @@ _PART = re.compile(
     rb"(?P<same> \\. | \[\^/\] ) | (?P<brackets> \[[^\]]+\] ) | \$",
     re.VERBOSE | re.DOTALL,
 )
+# A star, and what stands between it and the next one in the same folder: each sign of
+# that fits one byte, so the first place where it fits leaves the most to the rest.
+_BETWEEN_STARS = re.compile(
+    rb"""\[\^/\]\*
+         ( (?: \\. | \(\?!/\)\[[^\]]+\] | \[\^/\](?![*+]) | [^\\\[\]/()*+] )+ )
+         (?= \[\^/\]\* )""",
+    re.VERBOSE | re.DOTALL,
+)
+# Each more of them looks along the path once more for each of its folders.
+_ANY_FOLDERS = b"(?:/.+)?"
+_MOST_ANY_FOLDERS = 3
 _BRACKETS = re.compile(rb"\[([^\]]+)\]")
 _RANGE = re.compile(rb".-.", re.DOTALL)
 _CAPITAL = re.compile(rb"[A-Z]")
@@ -138,9 +149,11 @@ class Ignored:
                 text, hides = GitIgnoreSpecPattern.pattern_to_regex(bare)
                 if text is None or hides is None:
                     return None
+                if text.count(_ANY_FOLDERS) > _MOST_ANY_FOLDERS:
+                    raise ValueError
                 flags = re.DOTALL | (re.IGNORECASE if self._any_case else 0)
-                expression = re.compile(_PART.sub(_as_git, text), flags)
-                return _Rule(expression, line.endswith(b"/"), hides)
+                linear = _BETWEEN_STARS.sub(rb"(?>[^/]*?\1)", _PART.sub(_as_git, text))
+                return _Rule(re.compile(linear, flags), line.endswith(b"/"), hides)
         return _TAKES_BACK if line.startswith(b"!") else None
 
 

@@ -41,7 +41,7 @@ _TIME_LIMIT_S = 25
 
 def main(argument: str) -> None:
     """Answer one event."""
-    from bridge.bound.call_notes import as_call
+    from bridge.bound.call_notes import as_call, note_start
     from bridge.bound.gate import denial, read_all
 
     before, told = True, None
@@ -49,6 +49,9 @@ def main(argument: str) -> None:
         agent = json.loads(argument)
         fields = as_call(json.loads(read_all().decode("utf-8", "replace")))
         before = fields.get("hook_event_name") == "PreToolUse"
+        if before and fields.get("tool_name") == "Bash":
+            # The client prints what was called, and not where that started.
+            note_start(f"{agent['place'][1]}/agents/", fields, agent["requestId"])
         if (refused := refusal(agent, fields)) is not None:
             said = denial(refused)
         elif _is_concerned(agent, fields):

@@ -36,6 +36,7 @@ from bridge.protocol.trace_context import variables_of
 from bridge.protocol.usage import Usage
 from bridge.rules.rests_on import looks_of
 from bridge.store.clock import Moment
+from bridge.store.tool_calls import begin_notes, starts_of
 
 if TYPE_CHECKING:
     from bridge.agents.definition import Definition
@@ -44,6 +45,13 @@ if TYPE_CHECKING:
 # It contains everything that the agent saw; an answer has at most 4 MB.
 MAX_OUTPUT_BYTES = 64 * 1024 * 1024
 _NOT_STARTED = 127
+# A prompt may quote what anybody wrote: `@FILE` in it would bring that file to the
+# model, past every limit of the agent.
+# The newest client knows both, older ones the second alone.
+_PLAIN_TEXT = {
+    "CLAUDE_CODE_DISABLE_FILE_MENTIONS": "1",
+    "CLAUDE_CODE_DISABLE_ATTACHMENTS": "1",
+}
 _SCRIPT = Path(__file__).with_name("agent_hook.py")
 
 
@@ -129,12 +137,16 @@ class ClaudeExecutor:
     ) -> tuple[Outcome, str]:
         """One run of the client, and the id of its session."""
         began = Moment.now(rules.store.clock)
+        begin_notes(rules.store, request.request_id)
         output = run.WholeOutput(MAX_OUTPUT_BYTES)
+        if prompt.lstrip().startswith("/"):
+            # It would be a command to the client.
+            prompt = f"A program asks:\n\n{prompt}"
         ended = run.run(
             command,
             output,
             stdin=prompt.encode("utf-8", "replace"),
-            env={**self.env, **parent_variables(request)},
+            env={**self.env, **_PLAIN_TEXT, **parent_variables(request)},
             folder=rules.store.place.project,
             deadline_s=control.deadline_s,
             should_stop=control.should_stop,
@@ -159,6 +171,7 @@ class ClaudeExecutor:
             is_fork=request.context_from is not None,
             folder=str(rules.store.place.project),
             began_ms=began.earliest_ms(rules.store.clock),
+            starts=starts_of(rules.store, request.request_id),
         )
         outcome = replace(outcome, degraded=_is_degraded(request, outcome.model))
         return outcome, session_in(bytes(output.data))

@@ -7,20 +7,21 @@ Source: measured on Claude Code 2.1.330.
 """
 
 import json
+import posixpath
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import partial
 from typing import Any
 
+from bridge.bound.call_notes import is_unclear
 from bridge.freshness.looks import Look, look_of
-from bridge.policy.looking import folder_after
+from bridge.policy.seen_commands import as_claimed
 from bridge.process.ending import how_it_ended
 from bridge.protocol.claimed_commands import ToolCall
 from bridge.protocol.failure_codes import FailureCode
 from bridge.protocol.ids import is_id
 from bridge.protocol.outcome import Outcome
 from bridge.protocol.usage import Usage, count_in
-from bridge.protocol.wording import in_shell
 
 _MAX_DETAIL = 500
 _QUOTA = re.compile(
@@ -63,6 +64,7 @@ def read_output(
     is_fork: bool = False,
     folder: str = "",
     began_ms: int = 0,
+    starts: Mapping[str, str] = {},
 ) -> Outcome:
     """The outcome of a client that ended by itself.
 
@@ -70,7 +72,8 @@ def read_output(
     its own check. If nothing passed, the agent's words are judged as they are: they may
     be the very JSON that was asked for. `is_fork`: it has gone on with a conversation,
     and its sums have what that took, too. `folder` is where it worked, from `began_ms`
-    on, in milliseconds since 1970.
+    on, in milliseconds since 1970. `starts` has the folder in which a hook saw each
+    command start, by the call's id.
     """
     events = _events(stdout)
     results = [event for event in events if event.get("type") == "result"]
@@ -84,7 +87,7 @@ def read_output(
     outcome = partial(
         Outcome,
         model=_model(events, result),
-        calls=tuple(_calls(events)) if len(events) > len(results) else None,
+        calls=tuple(_calls(events, starts)) if len(events) > len(results) else None,
         told_usage=_usage(events, results, is_fork=is_fork),
         looks=_looked(events, results, folder, began_ms),
     )
@@ -195,33 +198,28 @@ def _requests(events: list[Json]) -> int:
     return len({str(m.get("id")) for m in messages if isinstance(m, dict)})
 
 
-def _calls(events: list[Json]) -> Iterator[ToolCall]:
+def _calls(events: list[Json], starts: Mapping[str, str]) -> Iterator[ToolCall]:
     """The tool calls made, oldest first, each with how it ended.
 
-    The shell stays where a command has changed to: another one that starts there is
-    shown with its folder, as it has not run where the agent works.
+    The shell stays where a command has changed to. One that started elsewhere has not
+    run where the agent works; where nobody saw it start, nobody saw it pass. The client
+    names real folders.
     """
-    ends = _ends(events)
-    here = folder = _folder(events)
+    ends, folder = _ends(events), posixpath.normpath(_folder(events))
     for block in _blocks(events, "assistant"):
         if block.get("type") != "tool_use":
             continue
         said = block.get("input")
         arguments: Json = said if isinstance(said, dict) else {}
-        call_id = str(block.get("id"))
+        call_id, tool = str(block.get("id")), str(block.get("name"))
+        command = _text(arguments.get("command")) if tool == "Bash" else ""
+        start = starts.get(call_id)
+        is_seen = not command or start is not None
         # Of a call in the background only the start was seen.
-        ended = not arguments.get("run_in_background")
-        command = _text(arguments.get("command")) or None
-        if command and block.get("name") == "Bash":
-            was, here = here, folder_after(command, here)
-            moved = f"{in_shell('cd', was)} && "
-            command = command if was == folder else moved + command
-        yield ToolCall(
-            tool=str(block.get("name")),
-            tool_use_id=call_id,
-            command=command,
-            ok=ends.get(call_id) if ended else None,
-        )
+        is_seen = is_seen and not arguments.get("run_in_background")
+        ok = ends.get(call_id)
+        call = ToolCall(tool, call_id, command or None, ok if is_seen else ok and None)
+        yield as_claimed(call._replace(folder=start), folder, posixpath.normpath)
 
 
 def _folder(events: list[Json]) -> str:
@@ -253,16 +251,21 @@ def _looks(events: list[Json], folder: str, began_ms: int) -> Iterator[Look]:
         tool, arguments = str(block.get("name")), said if isinstance(said, dict) else {}
         look = look_of(tool, arguments, folder, began_ms)
         if look is not None:
-            yield look._replace(was_there=ends.get(block.get("id"), False))
+            ended = ends.get(block.get("id"), False)
+            yield look._replace(was_there=ended is not False)
 
 
-def _ends(events: list[Json]) -> dict[Any, bool]:
-    """How each call ended, by its id."""
-    return {
-        block.get("tool_use_id"): not block.get("is_error")
-        for block in _blocks(events, "user")
-        if block.get("type") == "tool_result"
-    }
+def _ends(events: list[Json]) -> dict[Any, bool | None]:
+    """How each call ended, by its id; None if nobody can tell."""
+    ends: dict[Any, bool | None] = {}
+    for event in events:
+        told = event.get("tool_use_result")
+        well = None if isinstance(told, dict) and is_unclear(told) else True
+        for block in _blocks([event], "user"):
+            if block.get("type") == "tool_result":
+                failed = bool(block.get("is_error"))
+                ends[block.get("tool_use_id")] = False if failed else well
+    return ends
 
 
 def _blocks(events: list[Json], role: str) -> Iterator[Json]:

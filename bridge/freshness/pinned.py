@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from bridge.freshness.kept_reads import FOLDER, file_of_question
 from bridge.freshness.lock_file import MAX_BYTES
 from bridge.protocol import plain_json
-from bridge.protocol.record import json_object
+from bridge.protocol.record import json_object, refuse_newer
 from bridge.store.directory import NotAPlainFile
 from bridge.store.plain_file import open_plain
 from bridge.store.submit import known_request
@@ -39,7 +39,10 @@ def note(state: State, file: Path, project: Path) -> None:
 
 def _noted(state: State) -> dict[str, str]:
     with suppress(NotAPlainFile):
-        found = json_object(state.directory.read(FILE)).get("locks")
+        noted = json_object(state.directory.read(FILE))
+        version, found = noted.get("schemaVersion"), noted.get("locks")
+        file = f"{state.directory.path}/{FILE}"
+        refuse_newer(version if isinstance(version, int) else 1, 1, file=file)
         if isinstance(found, dict):
             return {str(file): str(project) for file, project in found.items()}
     return {}

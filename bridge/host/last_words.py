@@ -6,10 +6,10 @@ Nothing is decided here: `bridge.host.capture` does, by what this says.
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
 
 from bridge.host import asking, transcript
 from bridge.host.context import HookContext
+from bridge.policy.seen_commands import as_claimed
 from bridge.process.time_limit import TooSlow, within
 from bridge.protocol.contract import prompt_for
 from bridge.protocol.ids import RequestId
@@ -18,9 +18,6 @@ from bridge.protocol.question import KEY
 from bridge.protocol.request import Request
 from bridge.store import tool_calls
 from bridge.store.subagent_runs import AgentRun
-
-if TYPE_CHECKING:
-    from bridge.protocol.claimed_commands import ToolCall
 
 # How long the check of one answer may take, in seconds.
 JUDGE_S = 8
@@ -33,8 +30,8 @@ def judged(hook: HookContext, run: AgentRun, request: Request, words: str) -> Ju
         import bridge.protocol.json_schema  # noqa: F401
 
     calls = tool_calls.seen_calls(hook.store, run.agent_id)
-    if run.folder:
-        calls = [call._replace(within=_within(run.folder, call)) for call in calls]
+    here = run.folder or os.path.realpath(hook.store.place.project)
+    calls = [as_claimed(call, here, os.path.realpath) for call in calls]
     try:
         with within(JUDGE_S):
             return judge(
@@ -51,14 +48,6 @@ def judged(hook: HookContext, run: AgentRun, request: Request, words: str) -> Ju
             complaint="the answer could not be checked against its schema within "
             f"{JUDGE_S} s",
         )
-
-
-def _within(folder: str, call: ToolCall) -> str | None:
-    """What a command did once it had changed to the agent's folder."""
-    from bridge.policy.shell_signs import after_cd
-
-    moved, command = after_cd(call.command or "") or ("", "")
-    return command if os.path.realpath(moved) == folder else None
 
 
 def had_another_prompt(

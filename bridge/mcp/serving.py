@@ -10,6 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import partial
 from threading import BoundedSemaphore
+from typing import TypeVar
 
 from bridge.api.project import Project
 from bridge.api.wait import Waiter, cancel
@@ -17,6 +18,8 @@ from bridge.errors import BridgeError, WaitTimeout
 from bridge.protocol.ids import RequestId
 from bridge.protocol.status import Stage, ignore
 from bridge.worker.worker import Worker
+
+T = TypeVar("T")
 
 _MANY = 256
 _log = logging.getLogger(__name__)
@@ -34,20 +37,39 @@ class Serving:
         # How to cancel what was begun here, and what a caller waits for, by its id.
         self._begun: dict[str, Callable[[], object]] = {}
         self._awaited: dict[str, Callable[[], object]] = {}
+        # A call that starts an agent is waited for: it cancels what it then made.
+        self._starts = ThreadPoolExecutor(_MANY, thread_name_prefix="starting")
+        self.is_ending = False
 
     def begin(
         self, project: Project, worker: Worker, request_id: RequestId, timeout_s: float
     ) -> None:
         """Serve a request, now or when there is room, until its deadline."""
         until_s = project.store.clock.monotonic_s() + timeout_s
-        self._begun[request_id] = partial(cancel, project.quick, request_id)
+        stop = self._begun[request_id] = partial(cancel, project.quick, request_id)
+        if self.is_ending:
+            stop()
+            return
         self._threads.submit(self._serve, project, worker, request_id, until_s)
+
+    async def start(self, begin: Callable[..., T], *given: object) -> T:
+        """Begin something in a thread; the server does not end meanwhile."""
+        return await asyncio.wrap_future(self._starts.submit(begin, *given, self))
+
+    def note(self, request_id: RequestId, stop: Callable[[], object]) -> None:
+        """Note what its caller will wait for as soon as it is made."""
+        self._awaited[request_id] = stop
+        if self.is_ending:
+            stop()
 
     def follow(
         self, run_id: str, follow: Callable[[], object], stop: Callable[[], object]
     ) -> None:
         """Serve what a run asks, until it has ended."""
         self._begun[run_id] = stop
+        if self.is_ending:
+            stop()
+            return
         self._threads.submit(self._follow, run_id, follow)
 
     def _follow(self, run_id: str, follow: Callable[[], object]) -> None:
@@ -68,15 +90,20 @@ class Serving:
             stop()
             raise
         finally:
-            del self._awaited[awaited]
+            self._awaited.pop(awaited, None)
 
     def end(self) -> None:
-        """Cancel what was begun or is awaited, and wait until nothing runs."""
+        """Cancel what was begun or is awaited, and wait until nothing runs.
+
+        What is made meanwhile is cancelled by who makes it.
+        """
+        self.is_ending = True
         for each, stop in (self._begun | self._awaited).items():
             try:
                 stop()
             except BridgeError as exc:
                 _log.warning("%s was not cancelled: %s", each, exc)
+        self._starts.shutdown(cancel_futures=True)
         self._threads.shutdown(cancel_futures=True)
 
     def _serve(

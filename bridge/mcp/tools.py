@@ -141,9 +141,7 @@ class Tools:
             return _result(here)
         # A cancelled call has its agent cancelled as soon as there is one.
         with anyio.CancelScope(shield=True):
-            started = await asyncio.to_thread(
-                start, bridge, caller, wanted, self._serving
-            )
+            started = await self._serving.start(start, bridge, caller, wanted)
         request_id = started.request_id
         stop = partial(cancel, bridge.quick, request_id)
         with self._serving.waiting(request_id, stop):

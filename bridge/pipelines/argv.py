@@ -14,9 +14,8 @@ import shlex
 from bridge.policy.condition_text import EXPRESSION
 from bridge.policy.shell_signs import expansion_sign, shell_sign
 
-# Stand for expressions while words are split: nobody types them.
-_FIRST = 0xE000
-_LAST = 0xF8FF
+# Each stands for an expression while words are split, if the text has it not itself.
+_STAND_INS = range(0xE000, 0xF900)
 # What a shell would hand on as it is: `bash -c 'a | b'` is a plain list of three.
 _QUOTED = re.compile(r"""'[^']*'|"[^"\\$`]*\"""")
 
@@ -32,41 +31,39 @@ def split_command(command: str) -> list[str]:
         NeedsShell: it has signs of a shell; says the list to write instead.
     """
     expressions = [found[0] for found in EXPRESSION.finditer(command)]
-    numbers = iter(range(_FIRST, _LAST))
-    plain = EXPRESSION.sub(lambda _: chr(next(numbers)), command).strip()
+    free = (chr(code) for code in _STAND_INS if chr(code) not in command)
+    stands_for = dict(zip(free, expressions, strict=False))
+    signs = iter(stands_for)
+    plain = EXPRESSION.sub(lambda _: next(signs, ""), command).strip()
     bare = _QUOTED.sub('""', plain)
     sign = shell_sign(bare) or expansion_sign(bare)
-    if sign or len(expressions) > _LAST - _FIRST:
+    if sign or len(stands_for) < len(expressions):
         shown = {"\n": "a line break", "": "it"}.get(sign or "", sign)
-        argv = json.dumps(_as_script(plain, expressions), ensure_ascii=False)
+        argv = json.dumps(_as_script(plain, stands_for), ensure_ascii=False)
         raise NeedsShell(
             f"exec runs a program without a shell, and {shown} means nothing without "
             f"one; write the list: exec: {argv}"
         )
     words = shlex.split(plain)
-    return [_restored(word, expressions) for word in words]
+    return ["".join(stands_for.get(sign, sign) for sign in word) for word in words]
 
 
-def _restored(word: str, expressions: list[str]) -> str:
-    return re.sub(
-        f"[{chr(_FIRST)}-{chr(_LAST)}]", lambda one: expressions[_number(one[0])], word
-    )
-
-
-def _number(sign: str) -> int:
-    return ord(sign) - _FIRST
-
-
-def _as_script(plain: str, expressions: list[str]) -> list[str]:
+def _as_script(plain: str, stands_for: dict[str, str]) -> list[str]:
     """A shell that is given the values as arguments: `$1` in place of the first."""
     parts, quote = [], ""
+    numbers = {sign: number for number, sign in enumerate(stands_for, 1)}
     for sign in plain:
         if sign in "'\"" and quote in ("", sign):
             quote = "" if quote else sign
-        if not _FIRST <= ord(sign) <= _LAST:
+        if sign not in numbers:
             parts.append(sign)
             continue
-        name = f"${{{_number(sign) + 1}}}"
+        name = f"${{{numbers[sign]}}}"
         parts.append({"": f'"{name}"', '"': name, "'": f"'\"{name}\"'"}[quote])
     script = "".join(parts)
-    return ["bash", "-c", script, *(["bash", *expressions] if expressions else [])]
+    return [
+        "bash",
+        "-c",
+        script,
+        *(["bash", *stands_for.values()] if stands_for else []),
+    ]

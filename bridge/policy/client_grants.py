@@ -11,13 +11,15 @@ import re
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
-from bridge.policy.looking import placed
 from bridge.policy.permissions import (
     WRITING,
     command_specs,
     governing_of,
     holds_in,
 )
+from bridge.policy.shell_folders import placed
+from bridge.policy.shell_scanner import files_written
+from bridge.policy.shell_signs import UNKNOWN_FOLDER
 from bridge.policy.tool_paths import paths_of
 
 if TYPE_CHECKING:
@@ -32,14 +34,22 @@ def starts_elsewhere(rules: Iterable[str], call: Call) -> bool:
     A client that reads the rules by itself grants each part by its words alone.
     """
     specs = [*filter(None, command_specs(rules))]
-    for part, folders in placed(call.command or ""):
-        about = {*re.findall(r"[\w.+-]+", part)}
-        for folder in folders:
+    for one in placed(call.command or ""):
+        about = re.findall(r"[\w.+-]+", " ".join(one.words))
+        for folder in one.folders:
             held = [spec for spec in specs if not holds_in(spec, call, folder or ".")]
-            heads = {posixpath.basename(spec.split()[0]) for spec in held}
-            if not call.is_inside(folder or ".") or about & heads:
+            if not call.is_inside(folder or ".") or any(
+                _named(spec, word) for spec in held for word in about
+            ):
                 return True
     return False
+
+
+def _named(spec: str, word: str) -> bool:
+    """Whether a word may be the program of a rule: `make test`, `make:*`, `mak*`."""
+    head = posixpath.basename(spec.split(maxsplit=1)[0])
+    name, more, _ = head.partition(":*" if head.endswith(":*") else "*")
+    return word.startswith(name) if more == "*" else word == name
 
 
 def writes_what_governs(call: Call) -> bool:
@@ -62,13 +72,13 @@ def _written(call: Call) -> list[str] | None:
         return paths_of(call.tool, call.tool_input)
     if call.tool != "Bash" or ">" not in (call.command or ""):
         return []
-    # Late: few commands have any.
-    from bridge.policy.shell_scanner import files_written
-
     command = call.command or ""
-    names, folders = files_written(command), set[str]()
-    for _, each in placed(command):
-        folders |= each
-    if names is None:
+    names = files_written(command)
+    folders = {folder for one in placed(command) for folder in one.folders}
+    if names is None or (
+        UNKNOWN_FOLDER in folders and not all(map(posixpath.isabs, names))
+    ):
         return None
-    return [posixpath.join(folder, name) for folder in folders for name in names]
+    return [
+        posixpath.join(folder, name) for folder in folders or {""} for name in names
+    ]

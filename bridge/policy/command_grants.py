@@ -21,7 +21,8 @@ from bridge.policy.command_options import (
 )
 from bridge.policy.command_rules import Command, covers, why_not
 from bridge.policy.permissions import command_specs
-from bridge.policy.wrappers import Argv, Script, unwrap
+from bridge.policy.wrapper_table import Argv, Script
+from bridge.policy.wrappers import unwrap
 from bridge.protocol.wording import shortened
 
 if TYPE_CHECKING:

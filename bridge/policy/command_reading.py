@@ -6,9 +6,9 @@ import re
 
 from bridge.policy.condition import MAY, holds
 from bridge.policy.condition_globs import matches
-from bridge.policy.shell_words import UNKNOWN, raw_of, written
+from bridge.policy.shell_words import CLOSED, UNKNOWN, program, raw_of, written
 from bridge.policy.wrapper_table import GLOBALS
-from bridge.policy.wrappers import CLOSED, next_operand, program
+from bridge.policy.wrappers import next_operand
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -20,10 +20,11 @@ _OPEN = re.compile(rf"{UNKNOWN}|\{{[^{{}}]*\}}|\[[^][]*\]")
 # Variables that hold a command, or a file of commands, for other programs.
 _HOOKS = re.compile(
     r"(\w*(?:PAGER|EDITOR|VISUAL|BROWSER|COMMAND|ASKPASS|WRAPPER|GIT_SSH|EXTERNAL_DIFF)"
-    r"|BASH_ENV|ENV|LESSOPEN|PYTHONSTARTUP|SHELL|PS[0-4])=(.*)", re.S,
+    r"|GIT_CONFIG\w*|BASH_ENV|ENV|LESSOPEN|PYTHONSTARTUP|SHELL|PS[0-4])=(.*)", re.S,
 )  # fmt: skip
+_SETTING = re.compile(r"[A-Za-z_]\w*\+?=")
 # More than a name: `!pytest` is a command to some editors.
-_TEXT = re.compile(r"[^\w./-]")
+_TEXT = re.compile(r"(?!\s*#[^\n]*\s*$).*[^\w./-]", re.S)
 _DEFAULT = re.compile(r"\$\{[^{}\s:=+?-]{0,99}:?[-=+?]")
 _MAX_SHOWN = 80
 # How many words of a command say which subcommand it is.
@@ -41,6 +42,8 @@ class Reading:
         opaque: text that cannot be read as a command; whether all of it is known; and
             the command that it stands in.
         fed: commands that are given what another one prints.
+        coded: commands with code that may start what a variable holds.
+        values: what variables hold.
         bodies: the texts of here-documents.
         loose: texts from which an expansion may come: what a variable is set to.
         problems: why something could not be read, in words for a person.
@@ -55,6 +58,8 @@ class Reading:
         self.foreign: list[tuple[list[str], str]] = []
         self.opaque: list[tuple[str, bool, str]] = []
         self.fed: list[str] = []
+        self.coded: list[str] = []
+        self.values: list[str] = []
         self.bodies: list[str] = []
         self.loose: list[str] = []
         self.problems: list[str] = []
@@ -64,9 +69,14 @@ class Reading:
     def assigned(self, words: Sequence[str]) -> None:
         """Note what variables hold that other programs start: `PAGER=x git log`."""
         for word in words:
+            if _SETTING.match(word):
+                self.values.append(word.partition("=")[2])
             if hook := _HOOKS.match(word):
                 # `BASH_ENV=<(echo pytest)`: what stands in the expansion.
                 text = raw_of(word) if UNKNOWN in word else hook[2]
+                if hook[1].startswith("GIT_CONFIG"):
+                    # It may be what an alias stands for.
+                    text = f"git {text}"
                 self.opaque.append((_values(text), True, written([word])))
 
     def runs(self, names: Sequence[str]) -> Any:
@@ -114,6 +124,9 @@ class Reading:
         printed = " ".join([loose, *self.bodies])
         if self.fed and any(holds(printed, one) for one in wanted):
             unclear += self.fed
+        values = " ".join(self.values)
+        if self.coded and any(holds(values, one) for one in wanted):
+            unclear += self.coded
         why = [f"it cannot be read: {one}" for one in problems]
         why += [
             f"what `{_shortened(one)}` runs cannot be told from its text"
@@ -193,7 +206,7 @@ def _stands_among(words: Sequence[str], wanted: Sequence[str]) -> bool:
     return any(
         is_call_of(words[at : at + _MOST_WORDS], wanted) is not False
         if program(word) == wanted[0] or word == wanted[0]
-        else _TEXT.search(word) and holds(word, wanted)
+        else _TEXT.match(word) and holds(word, wanted)
         for at, word in enumerate(words)
     )
 

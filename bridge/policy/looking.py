@@ -19,8 +19,6 @@ from __future__ import annotations
 
 import posixpath
 import re
-import shlex
-from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -31,7 +29,7 @@ from bridge.policy.command_options import (
     why_not_covered,
 )
 from bridge.policy.command_rules import Command
-from bridge.policy.shell_signs import BLANK, FOLDER, QUOTED, unquoted
+from bridge.policy.shell_signs import BLANK, FOLDER, QUOTED, Reached, unquoted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -98,13 +96,6 @@ _ERRORS = re.compile(
 # `head -20` is `head -n 20`; `tail -1f` never ends.
 _LINES = re.compile(rf"\A(head|tail) -(?=[0-9]+(?:[{BLANK}]|\Z))")
 _CD = re.compile(rf"cd +({FOLDER})")
-_MOVING = frozenset({"cd", "pushd", "popd"})
-_MOVES = re.compile(rf"(?<![\w./-])(?:{'|'.join(sorted(_MOVING))})(?![\w./-])")
-# What may stand for other commands: a function, a file of them, a text.
-_HIDES = re.compile(
-    r"\(\s*\)|\b(?:function|eval|source)\b|(?:\A|[({!]|\b(?:if|then|else|do))\s*\.\s"
-)
-_MOST_FOLDERS = 32
 _GIT_IN = re.compile(rf"\Agit +-C +({FOLDER}) +")
 
 
@@ -155,19 +146,9 @@ def only_looks(command: str, sight: Sight) -> bool:
     """
     return all(
         _looks(part, sight.below(folder))
-        for part, folders in placed(command)
+        for part, folders in _placed(command)
         for folder in folders
     )
-
-
-def folder_after(command: str, folder: str) -> str:
-    """Where the next command starts, if this one starts in a folder; `/` if unknown."""
-    for part, _ in placed(command):
-        if moved := _CD.fullmatch(part):
-            folder = posixpath.normpath(posixpath.join(folder, unquoted(moved[1])))
-        elif _moves(part):
-            folder = "/"
-    return folder
 
 
 def parts_of(command: str) -> list[str]:
@@ -179,46 +160,14 @@ def parts_of(command: str) -> list[str]:
     return [part.strip(BLANK) for part in _BETWEEN.split(_ERRORS.sub(r"\1", command))]
 
 
-def placed(command: str) -> Iterator[tuple[str, set[str]]]:
-    """Each part of a command, and the folders in which it may run.
-
-    After `cd A &&` that is A. After any other sign `cd` may have failed, or changed
-    the folder of a pipe's end alone. A shell takes `..` for what its name says,
-    whatever link it stands behind; as the system would read it, it counts, too. Where
-    nobody can tell, or too many folders are possible, that is `/`, outside of all.
-    """
-    ever = now = {""}
-    is_chain = True
-    *parts, last = parts_of(command.strip(f"{BLANK}\n"))
-    for part, sign in zip([*parts[::2], last], [*parts[1::2], ""], strict=True):
-        yield part, now
-        is_chain = is_chain and sign == "&&"
+def _placed(command: str) -> Iterator[tuple[str, frozenset[str]]]:
+    """Each part of a command, and the folders in which it may run."""
+    reached = Reached()
+    parts = parts_of(command.strip(f"{BLANK}\n"))
+    for sign, part in zip(["", *parts[1::2]], parts[::2], strict=True):
+        yield part, reached.behind(sign)
         if moved := _CD.fullmatch(part):
-            named = {posixpath.join(folder, unquoted(moved[1])) for folder in now}
-            there = named | {posixpath.normpath(folder) for folder in named}
-        elif _moves(part) or _HIDES.search(part):
-            there = {"/"}
-        else:
-            there = set()
-        if there:
-            ever = ever | there
-            now = there if is_chain else now | there
-        if len(ever) > _MOST_FOLDERS:
-            ever = now = {"/"}
-        if sign not in ("&&", "|"):
-            now = ever
-
-
-def _moves(part: str) -> bool:
-    """Whether a part may change the folder in a way that is not read here.
-
-    Wherever the word stands: behind `LANG=C`, `2>out`, a keyword, in a text.
-    """
-    if _MOVES.search(part):
-        return True
-    with suppress(ValueError):
-        return any(word.strip("$(){};!") in _MOVING for word in shlex.split(part))
-    return False
+            reached.move(unquoted(moved[1]))
 
 
 def _looks(part: str, sight: Sight) -> bool:

@@ -10,8 +10,8 @@ import re
 from itertools import pairwise
 
 from bridge.policy.command_reading import is_call_of
+from bridge.policy.shell_words import program
 from bridge.policy.started_programs import read
-from bridge.policy.wrappers import program
 
 # A longer command is not parsed: only the plain words count there.
 MAX_READ = 32_768

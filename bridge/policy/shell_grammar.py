@@ -39,18 +39,35 @@ _SUBSCRIPT = re.compile(r"'[^'\[]*\[[^']*[$`]")
 _NAMED_COPROC = re.compile(r"[ \t]+(?:[{(]|(?:if|for|while|until|case|select)\b)")
 # Between these a function is defined for all that follows.
 _ENDS = frozenset({"", ";", "\n"})
-# Functions may stand in one another, as deep as may be.
-_MOST_OF_BODY = 2_000
+_DEFINING: tuple[list[str], ...] = ([], ["function"])
 _MAX_FRAMES = 1_000
+
+
+# What a mark is made of: `E'O'F`.
+_PARTS = re.compile(
+    r"""'(?P<single>[^']*)'|"(?P<double>(?:[^"\\]|\\.)*)"|\\(?P<escaped>.)|.""", re.S
+)
+# A descriptor before the sign of a redirection: `3<`, `{name}<`.
+DESCRIPTOR = re.compile(r"[0-9]+|\{[A-Za-z_]\w*(?:\[[^]]*\])?\}")
+_OPEN_FILES = ("/dev/fd/", "/dev/stdin", "/proc/")
+
+
+def _unquoted(part: re.Match[str]) -> str:
+    """A part of a mark, as its last line has it."""
+    if part["double"] is not None:
+        return re.sub(r"\\([$`\"\\])|\\\n", r"\1", part["double"])
+    return part["single"] or part["escaped"] or (part[0] if len(part[0]) == 1 else "")
 
 
 class Here:
     """A here-document: its text, once its lines have come."""
 
-    def __init__(self, sign: str, mark: str) -> None:
+    def __init__(self, sign: str, mark: str, frame: Frame) -> None:
+        self.owner = frame.owner
+        self.is_stdin = frame.is_stdin
         self.has_tabs = sign == "<<-"
         self.is_quoted = re.search(r"['\"\\]", mark) is not None
-        self.end = re.sub(r"\\(.)|['\"]", r"\1", mark, flags=re.S)
+        self.end = "".join(map(_unquoted, _PARTS.finditer(mark)))
         self.text = ""
 
 
@@ -84,6 +101,8 @@ class Frame:
         self.words: list[Word] = []
         self.stdin: Any = UNKNOWN if self.before in PIPES else SAME
         self.redirect = ""
+        # Whether that is one of standard input.
+        self.is_stdin = True
         # What the words that follow belong to: `for`, `case`, `function`, `time`.
         self.header = ""
         self.defining: tuple[str, int] | None = None
@@ -93,13 +112,19 @@ class Frame:
 
 
 class Found:
-    """A command: its words, where it stands, and what it reads."""
+    """A command: its words, where it stands, and what it reads.
+
+    `before` is the sign before it, and `lead` what stands between that and its words.
+    """
 
     def __init__(self, words: list[Word], at: int, frame: Frame, given: Any) -> None:
         self.words: list[str] = [*words]
         self.at = at
         self.frame = frame
         self.given = given
+        self.before = frame.before
+        text, start, _ = words[0].place
+        self.lead = text[frame.start : start]
 
     @property
     def stdin(self) -> Any:
@@ -113,7 +138,7 @@ class Commands:
 
     Attributes:
         commands: those of the text itself.
-        functions: by name, the bodies of functions, each with its text.
+        functions: by name, the bodies of functions.
         hides_from: where the first definition stands that all after it see.
         assigned: `NAME=value`, as far as it is known.
         loose: texts from which an expansion may come.
@@ -126,7 +151,7 @@ class Commands:
     def __init__(self, text: str) -> None:
         self.text = text
         self.commands: list[Found] = []
-        self.functions: dict[str, list[tuple[list[Found], str]]] = {}
+        self.functions: dict[str, list[list[Found]]] = {}
         self.hides_from: dict[str, int] = {}
         self.assigned: list[str] = []
         self.loose: list[str] = []
@@ -167,7 +192,7 @@ class Commands:
     def close(self) -> Frame:
         """End what is open."""
         frame = self.frames.pop()
-        if frame.waiting and frame.kind != "(":
+        if frame.waiting and frame.kind != "(" and frame.kind not in OPENS:
             self.problem(NO_END)
         return frame
 
@@ -208,9 +233,19 @@ class Commands:
             # What an expansion may stand for is in it: `x; ${X:-pytest}`.
             is_part = UNKNOWN in word and re.search(r"\w", word) is not None
             raw = " ".join(word.raw.split())
-            self.give(frame, f"{word} # {raw}" if is_part else str(word))
+            text = f"{word} # {raw}" if is_part else str(word)
+            if frame.is_stdin:
+                self.give(frame, text)
+            else:
+                # It may be read by another name: `<&3`.
+                self.loose.append(text)
         elif sign[0] == "<" and sign != "<>":
-            self.give(frame, UNKNOWN if word.raw.startswith("<(") else None)
+            if frame.is_stdin and word not in {"0", "/dev/stdin", "/dev/fd/0"}:
+                is_open = sign == "<&" and word != "-"
+                is_open = is_open or word.raw.startswith(("<(", *_OPEN_FILES))
+                self.give(frame, UNKNOWN if is_open else None)
+            if word.raw.startswith("<("):
+                self.loose.append(word.raw)
         else:
             self.written.append(word)
 
@@ -295,12 +330,15 @@ class Commands:
         group = self.open(kind, at, None if outer.defining is None else [])
         group.around, group.given, group.function = outer, outer.stdin, outer.defining
         group.header = kind if kind in LOOPS or kind == "case" else ""
-        around = self.frames[:-1]
+        # The lines of its here-documents are behind this one, in what is begun here.
+        group.waiting = outer.waiting
         group.hides = (
             group.function is not None
             and self.at is None
             and outer.before in _ENDS
-            and all(one.kind in {"", "{"} and not one.function for one in around)
+            and len(self.frames) == len([outer, group])
+            # Nothing that makes it another shell's: `coproc f() { :; }`.
+            and self.text[outer.start : group.function[1]].split() in _DEFINING
         )
         outer.defining = None
         return group
@@ -315,9 +353,7 @@ class Commands:
         outer = self.frames[-1]
         outer.last, outer.is_empty = frame, False
         if frame.function is not None:
-            name, at = frame.function
-            text = self.text[at : at + _MOST_OF_BODY]
-            self.functions.setdefault(name, []).append((frame.owner, text))
+            self.functions.setdefault(frame.function[0], []).append(frame.owner)
 
     def end_command(self, at: int, sign: str) -> None:
         """End a command at a sign, the end of a line or of the text."""
@@ -348,10 +384,17 @@ class Commands:
     def emit(self, frame: Frame) -> None:
         """Note a command."""
         words = frame.words
+        if words[-1] == "exec" and frame.stdin not in (SAME, None):
+            # Then all that follows reads it.
+            for one in self.frames:
+                one.given = UNKNOWN
+            text = frame.stdin.text if isinstance(frame.stdin, Here) else frame.stdin
+            self.loose.append(text)
         at = words[0].place[1] if self.at is None else self.at
         found = Found(words, at, frame, frame.stdin)
         frame.owner.append(found)
         self.all_commands.append(found)
+        self.loose += [word.raw for word in words[1:] if word.raw.startswith("<(")]
         if words[0] in _EVALUATING:
             self.evaluated(words)
         if words[0] in _DECLARING:

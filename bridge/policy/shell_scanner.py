@@ -11,6 +11,7 @@ import re
 
 from bridge.policy.shell_grammar import (
     ASSIGNMENT,
+    DESCRIPTOR,
     LOOPS,
     NO_END,
     OPENS,
@@ -21,17 +22,20 @@ from bridge.policy.shell_grammar import (
     Commands,
     Here,
 )
-from bridge.policy.shell_words import MAX_RAW, TOKENS, UNKNOWN, VALUES
+from bridge.policy.shell_words import MAX_RAW, UNKNOWN, VALUES
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from bridge.policy.shell_grammar import Frame
+    from bridge.policy.shell_grammar import Found, Frame
 
 _MARK = re.compile(
     r"""[ \t]*(?P<mark>(?:\\.|'[^']*'|"(?:[^"\\]|\\.)*"|[^\s;&|()<>'"\\])+)""", re.S
 )
+# Other quotes, and what a shell does not expand here.
+_ODD_MARK = re.compile(r"\$['\"({\[]|`")
+_EXPANSION = re.compile(r"\$[({\[]|`")
 # A line, and one that may go on behind a backslash.
 _LINE = re.compile(r"[^\n]*\n?")
 _JOINED = re.compile(r"(?:[^\\\n]+|\\.)*\\?\n?", re.S)
@@ -77,7 +81,9 @@ class Scanner(Commands):
             self.end_command(at, "")
             self.close()
 
-    def nested(self, text: str, at: int, tokens: str, unclosed: str) -> str:
+    def nested(
+        self, text: str, at: int, owner: list[Found], tokens: str, unclosed: str
+    ) -> str:
         """Read a text that stands in this one: its value."""
         if self.depth == _MAX_DEPTH:
             self.problem("too many shells inside one another")
@@ -86,7 +92,7 @@ class Scanner(Commands):
         inner.__dict__ |= self.__dict__
         inner.text, inner.depth, inner.frames = text, self.depth + 1, []
         inner.at = at if self.at is None else self.at
-        frame = inner.open("", 0, self.frames[-1].owner, tokens)
+        frame = inner.open("", 0, owner, tokens)
         frame.given = None
         inner.scan(unclosed)
         return "".join(frame.parts)
@@ -119,7 +125,7 @@ class Scanner(Commands):
         self.add(UNKNOWN, token.start())
         hidden = r"\\([\\`$\"])" if self.frames[-1].kind == '"' else r"\\([\\`$])"
         text = re.sub(hidden, r"\1", token[0][1:-1])
-        self.nested(text, token.start(), "(", SYNTAX)
+        self.nested(text, token.start(), self.frames[-1].owner, "(", SYNTAX)
 
     def on_end(self, token: re.Match[str]) -> None:
         """The end of quotes, or of the expansion of a parameter."""
@@ -128,9 +134,6 @@ class Scanner(Commands):
             # As a prompt: commands in the value are run.
             raw = self.text[max(frame.at, end - MAX_RAW) : end]
             self.opaque.append(("", False, raw))
-        if frame.kind == "${" and self.frames[-1].tokens is TOKENS["<<"]:
-            # What it may stand for is in it: `${X:-pytest}`.
-            self.frames[-1].parts.append(self.text[frame.at : end])
 
     def on_sum_end(self, token: re.Match[str]) -> int | None:
         """A bracket that closes in arithmetic."""
@@ -203,14 +206,17 @@ class Scanner(Commands):
     def on_redirect(self, token: re.Match[str]) -> int | None:
         """The sign of a redirection."""
         frame, at = self.frames[-1], token.start()
-        if frame.word is not None and self.text[frame.word : at].isdecimal():
-            # The number of a file: `2>out`.
+        number = "" if frame.word is None else self.text[frame.word : at]
+        if DESCRIPTOR.fullmatch(number):
             frame.parts, frame.word = [], None
-        self.end_word(at)
+        else:
+            self.end_word(at)
+            number = ""
         frame = self.frames[-1]
         if frame.kind in TEXTS:
             return self.broken(at) if frame.kind == "a(" else None
         frame.is_empty = False
+        frame.is_stdin = not number.strip("0")
         if not token[0].startswith("<<") or token[0] == "<<<":
             frame.redirect = token[0]
             return None
@@ -218,9 +224,12 @@ class Scanner(Commands):
         if mark is None:
             self.problem(SYNTAX)
             return None
-        here = Here(token[0], mark["mark"])
+        if _ODD_MARK.search(mark["mark"]):
+            self.problem(SYNTAX)
+        here = Here(token[0], mark["mark"], frame)
         frame.waiting.append(here)
-        self.give(frame, here)
+        if frame.is_stdin:
+            self.give(frame, here)
         return mark.end()
 
     def on_opening(self, token: re.Match[str]) -> int | None:
@@ -267,7 +276,6 @@ class Scanner(Commands):
             self.problem(SYNTAX)
             self.end_command(at, "")
         group = self.open_group("(", at)
-        group.waiting = frame.waiting
         if is_odd:
             # bash drops the line, and reads the next; another shell runs it.
             group.owner = self.doubtful
@@ -312,7 +320,14 @@ class Scanner(Commands):
             self.bodies.append(here.text)
             if not here.is_quoted:
                 unclosed = "an expansion in a here-document is not closed"
-                here.text = self.nested(here.text, at, "<<", unclosed)
+                text = self.nested(here.text, at, here.owner, "<<", unclosed)
+                if UNKNOWN in text and _EXPANSION.search(here.text):
+                    # What it may stand for is in it: `$(echo pytest)`.
+                    text += f"\n# {' '.join(here.text.split())}\n"
+                here.text = text
+            if not here.is_stdin:
+                # It may be read by another name: `<&3`.
+                self.loose.append(here.text)
         waiting.clear()
         return at
 

@@ -15,6 +15,7 @@ Source: Bash reference manual, "Quoting" and "Shell Parameter Expansion"; zsh ma
 "Process Substitution" and "Glob Qualifiers".
 """
 
+import posixpath
 import re
 
 _ANYWHERE = re.compile(r"[;&|`<>\n\r\0]|\$[({\[]")
@@ -22,6 +23,9 @@ _ANYWHERE = re.compile(r"[;&|`<>\n\r\0]|\$[({\[]")
 _EXPANDED = re.compile(r"[*?\[\]{}~^]|(?:\A|\s)[#=]")
 # All that a shell takes for space between words; other kinds are letters to it.
 BLANK = " \t"
+# Where a text starts; and no folder of an agent's, where nobody can tell.
+HERE, UNKNOWN_FOLDER = "", "/"
+_MOST_FOLDERS = 32
 # A folder as a word of a command that no shell changes, but for its quotes; to zsh's
 # `cd`, `+1` is another one.
 FOLDER = r"""[\w./][\w./@+:,%=-]*|'(?![-+])[^'\n]+'|"(?![-+])[^"$`\\!\n]+\""""
@@ -71,3 +75,46 @@ def after_cd(command: str) -> tuple[str, str] | None:
 def unquoted(folder: str) -> str:
     """A folder that was found by `FOLDER`, without its quotes."""
     return folder[1:-1] if folder[0] in "'\"" else folder
+
+
+class Reached:
+    """The folders in which a command may start, as a text is read.
+
+    After `cd A &&` that is A. After any other sign `cd` may have failed. Each part of a
+    pipe starts where the pipe does; where one changes the folder, it depends on the
+    shell whether that holds afterwards. A shell takes `..` for what its name says,
+    whatever link it stands behind; as the system would read it, it counts, too.
+
+    Attributes:
+        ever: those of the commands up to here.
+    """
+
+    def __init__(self) -> None:
+        self.ever = self._now = self._begun = frozenset({HERE})
+        # Whether each command up to here has worked; whether a pipe has `cd` in it.
+        self._is_chain = True
+        self._is_pipe = self._has_moved = False
+
+    def behind(self, sign: str) -> frozenset[str]:
+        """Where the command behind a sign may start; the first has none."""
+        if sign in ("|", "|&"):
+            self._is_pipe = True
+            self._now = self._begun
+            return self._now
+        if sign not in ("", "&&") or (self._is_pipe and self._has_moved):
+            self._is_chain, self._now = False, self.ever
+        self._begun = self._now
+        self._is_pipe = self._has_moved = False
+        return self._now
+
+    def move(self, folder: str) -> None:
+        """Note that the command changes to a folder."""
+        is_known = UNKNOWN_FOLDER not in self._now or posixpath.isabs(folder)
+        named = {posixpath.join(each, folder) for each in self._now}
+        there = frozenset(named | {posixpath.normpath(each) for each in named})
+        there = there if is_known else frozenset({UNKNOWN_FOLDER})
+        self.ever |= there
+        self._has_moved = True
+        self._now = there if self._is_chain else self._now | there
+        if len(self.ever) > _MOST_FOLDERS:
+            self.ever = self._now = self._begun = frozenset({UNKNOWN_FOLDER})

@@ -18,6 +18,10 @@ if TYPE_CHECKING:
 UNKNOWN = "\0"
 # How much of a word is kept as it was written.
 MAX_RAW = 4_096
+# Names, as the parser sees it, of what begins a test or a group.
+_SIGNS = frozenset({"[", "{", "}", "!"})
+# In these nothing is a pattern.
+CLOSED = re.compile(r"\$\{[^{}]*\}|'[^']*'|\"(?:[^\"\\]|\\.)*\"|\\.", re.S)
 # An argument of a program has at most 128 KiB on Linux, and the client hands the whole
 # command to a shell as one.
 MAX_LENGTH = 128 * 1024
@@ -115,6 +119,22 @@ def raw_of(word: str) -> str:
 def written(words: Sequence[str]) -> str:
     """Words as they were written, in one line."""
     return " ".join(" ".join(map(raw_of, words)).replace(UNKNOWN, "…").split())
+
+
+def program(word: str) -> str | None:
+    """The name of the program that a word starts; None if only the shell knows.
+
+    `"$VENV/bin/pytest"` is pytest, wherever it is.
+    """
+    name = word.replace("\\", "/").rpartition("/")[2]
+    if UNKNOWN in name or not name or word.startswith("/dev/fd/"):
+        return None
+    raw = raw_of(word)
+    if len(raw) >= MAX_RAW:
+        return None
+    raw = CLOSED.sub("", raw)
+    # A pattern, or braces: the shell puts something else there.
+    return None if re.search(r"[*?\[{]", raw) and name not in _SIGNS else name
 
 
 def _ansi(found: re.Match[str]) -> str:

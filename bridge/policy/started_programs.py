@@ -17,21 +17,17 @@ import re
 
 from bridge.policy.command_reading import Reading
 from bridge.policy.shell_scanner import Scanner
-from bridge.policy.shell_words import MAX_LENGTH, UNKNOWN, written
-from bridge.policy.wrappers import (
-    Argv,
-    Foreign,
-    Opaque,
-    Script,
-    program,
-    unwrap,
-)
+from bridge.policy.shell_words import MAX_LENGTH, UNKNOWN, program, written
+from bridge.policy.wrapper_table import Argv, Code, Foreign, Opaque, Script, Stdin
+from bridge.policy.wrappers import unwrap
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Collection
     from typing import Any
 
-    from bridge.policy.wrappers import Started
+    from bridge.policy.shell_grammar import Found
+    from bridge.policy.wrapper_table import Started
 
 # What prints settings for the shell that started it, as its manual says to use it:
 # `eval "$(ssh-agent -s)"`, `source <(kubectl completion bash)`.
@@ -54,12 +50,9 @@ _MAX_SIZE = 3 * MAX_LENGTH
 _MAX_WRAPPERS = 30
 # What they read becomes the value of a variable.
 _READING = frozenset({"read", "readarray", "mapfile"})
+# `X=f; $X`: it may be any function.
+_ANY = "*"
 _NAMES = re.compile(r"[^\s;|&()'\"$`]+")
-# A function that starts what it is given: `run() { "$@"; }; run pytest`.
-_CALLS_ITS_WORDS = re.compile(
-    r"""(?:^|[;&|({\n]|\b(?:do|then|else|exec|command|eval|sudo|env|time)[ ])"""
-    r"""\s*"?\$\{?[@*1-9]"""
-)
 
 
 def _reads_settings(words: list[str]) -> bool:
@@ -75,11 +68,51 @@ def read(command: str) -> Reading:
     return reader.found
 
 
+class _Calls:
+    """The commands of a text, by the function that they stand in.
+
+    Attributes:
+        all: that function, or ""; which ones a command names; and the command.
+        runners: functions that may start what they are given.
+        readers: those in which a shell may read what is given.
+    """
+
+    def __init__(self) -> None:
+        self.all: list[tuple[str, set[str], Found]] = []
+        self.runners: set[str] = set()
+        self.readers: set[str] = set()
+
+    def add(self, caller: str, one: Found, functions: Collection[str]) -> set[str]:
+        """Note a command; the functions that it calls or names."""
+        # Named but not called: by `trap`, `export -f`, another shell.
+        named = {part for word in one.words for part in _NAMES.findall(word)}
+        is_any = program(one.words[0]) is None
+        called = {_ANY} if is_any else named.intersection(functions)
+        self.all.append((caller, called, one))
+        return called
+
+    def reaching(self, functions: set[str]) -> set[str]:
+        """These functions, and all that call them in turn."""
+        callers: dict[str, set[str]] = {}
+        for caller, named, _ in self.all:
+            for name in named:
+                callers.setdefault(name, set()).add(caller)
+        found, ahead = set[str](), [*functions, _ANY] if functions else []
+        while ahead:
+            name = ahead.pop()
+            if name not in found:
+                found.add(name)
+                ahead += callers.get(name, ())
+        return found
+
+
 class _Reader:
     def __init__(self, whole: str) -> None:
         self.found = Reading(whole)
         self.texts = 0
         self.size = 0
+        # How many shells read what is given to what they stand in.
+        self.shells = 0
 
     def text(
         self, text: str, *, stdin: Any, is_sure: bool, depth: int, origin: str = ""
@@ -88,7 +121,8 @@ class _Reader:
         if UNKNOWN in text and depth:
             # An expansion in it can hold any command.
             self.found.opaque.append((f"{text} {origin}", False, origin))
-            if re.search(r"\w", text) is None:
+            # A here-document ends with what its expansions may stand for.
+            if re.search(r"\w", text.partition("\n# ")[0]) is None:
                 self.found.hidden.append(origin)
             text = text.replace(UNKNOWN, "${_}")
         self.texts += 1
@@ -108,50 +142,72 @@ class _Reader:
 
     def scanned(self, scanner: Scanner, *, is_sure: bool, depth: int) -> None:
         """Read a text's commands, then the bodies of functions that they name."""
-        found, functions = self.found, scanner.functions
+        found, functions, before = self.found, scanner.functions, self.open_ends()
         found.problems += scanner.problems
         found.bodies += scanner.bodies
         found.loose += scanner.loose
         found.opaque += scanner.opaque
         found.assigned(scanner.assigned)
-        commands, done = scanner.commands, set[str]()
+        calls = _Calls()
+        if self.open_ends() > before:
+            # A function's words may be evaluated once more.
+            calls.runners |= functions.keys()
         # Then a function may be gone again.
         has_unset = any("unset" in one.words for one in scanner.all_commands)
-        runners = {
-            name
-            for name, bodies in functions.items()
-            if any(_CALLS_ITS_WORDS.search(text) for _, text in bodies)
-        }
         for one in scanner.doubtful:
             self.command(one.words, stdin=one.stdin, is_sure=False, depth=depth)
+        commands, done = [("", one) for one in scanner.commands], set[str]()
         while commands:
-            for one in commands:
-                name = one.words[0]
-                if scanner.hides_from.get(name, one.at) >= one.at or has_unset:
+            ran, said = set[str](), set[str]()
+            for caller, one in commands:
+                is_program = (
+                    scanner.hides_from.get(one.words[0], one.at) >= one.at or has_unset
+                )
+                ends = self.open_ends(), self.shells
+                if is_program:
                     self.command(
                         one.words, stdin=one.stdin, depth=depth,
-                        is_sure=is_sure and name not in functions,
+                        is_sure=is_sure and one.words[0] not in functions,
                     )  # fmt: skip
-                elif name in runners:
-                    found.foreign.append((one.words[1:], written(one.words)))
-            ran = {one.words[0] for one in commands} & functions.keys()
-            # Named but not called: by `trap`, `export -f`, another shell.
-            said = {
-                name
-                for one in commands
-                for word in one.words[1:]
-                for name in _NAMES.findall(word)
-            }
-            if any(program(one.words[0]) is None for one in commands):
-                # `X=f; $X`: it may be any of them.
-                said = {*functions}
-            named = (ran | (said & functions.keys())) - done
-            is_sure = is_sure and named <= ran
+                calls.runners |= {caller} if self.open_ends() > ends[0] else set()
+                calls.readers |= {caller} if self.shells > ends[1] else set()
+                said |= calls.add(caller, one, functions)
+                ran |= {one.words[0]} & functions.keys()
+            called = ({*functions} if _ANY in said else said) - done
+            is_sure = is_sure and called <= ran
             commands = [
-                one for name in sorted(named) for body, _ in functions[name]
-                for one in body
+                (name, one)
+                for name in sorted(called) for body in functions[name] for one in body
             ]  # fmt: skip
-            done |= named
+            done |= called
+        if functions:
+            # `$(f)` is what a function prints.
+            open_texts = [*found.loose, *(origin for _, _, origin in found.opaque)]
+            names = {name for text in open_texts for name in _NAMES.findall(text)}
+            printed = [] if names.isdisjoint(functions) else [*functions.values()]
+            found.loose += [
+                written(one.words)
+                for bodies in printed for body in bodies for one in body
+            ]  # fmt: skip
+        runners, readers = calls.reaching(calls.runners), calls.reaching(calls.readers)
+        for _, named, one in calls.all:
+            if named & runners:
+                self.given(one, depth=depth, is_shell=not named.isdisjoint(readers))
+
+    def open_ends(self) -> int:
+        """How much was met of which only a running shell knows what it is."""
+        found = self.found
+        return len(found.opaque) + len(found.foreign) + len(found.hidden) + self.shells
+
+    def given(self, one: Found, *, depth: int, is_shell: bool) -> None:
+        """Read what is given to a function that may start it."""
+        words, stdin, origin = one.words[1:], one.stdin, written(one.words)
+        if words:
+            self.found.foreign.append((words, origin))
+            self.command(words, stdin=None, is_sure=False, depth=depth)
+        if stdin is not None:
+            reads = Stdin(is_shell=True) if is_shell else Foreign([])
+            self.further(reads, origin, stdin, is_sure=False, depth=depth)
 
     def command(
         self, words: list[str], *, stdin: Any, is_sure: bool, depth: int
@@ -175,7 +231,7 @@ class _Reader:
             if " " in words[0]:
                 # Perhaps for a shell: `sudo -s -- 'pytest -q'`.
                 self.text(words[0], stdin=None, is_sure=False, depth=depth + 1)
-            is_sure = is_sure and words[0] != "alias"
+            is_sure = is_sure and name not in {"alias", "ssh"}
             if _reads_settings(words):
                 return
             started = unwrap(words)
@@ -205,6 +261,9 @@ class _Reader:
             elif stdin:
                 self.found.opaque.append((stdin, True, origin))
             return
+        if isinstance(one, Code):
+            self.code(one, origin, stdin)
+            return
         if isinstance(one, Argv):
             if one.words:
                 self.command(one.words, stdin=stdin, is_sure=is_sure, depth=depth)
@@ -212,6 +271,7 @@ class _Reader:
         if isinstance(one, Script | Opaque):
             text, is_shell = one.text, isinstance(one, Script)
         elif one is None or stdin is None:
+            self.shells += one is not None
             return
         else:
             text, is_shell, stdin = stdin, one.is_shell, None
@@ -224,3 +284,24 @@ class _Reader:
             is_known = text is not None and UNKNOWN not in text
             said = text if is_known else f"{text or ''} {origin}"
             self.found.opaque.append((said, is_known, origin))
+
+    def code(self, one: Code, origin: str, stdin: Any) -> None:
+        """Note code, unless it is known to start nothing that it is given."""
+        from bridge.policy.foreign_code import starts_nothing
+
+        text = stdin if one.text is None else one.text
+        is_known = text is not None and UNKNOWN not in text
+        if is_known and starts_nothing(one.language, text, one.words):
+            return
+        self.found.foreign.append((one.words, origin))
+        if text is None:
+            return
+        for said in {text, stdin or text} - {UNKNOWN}:
+            is_known = UNKNOWN not in said
+            self.found.opaque.append(
+                (said if is_known else f"{said} {origin}", is_known, origin)
+            )
+        if UNKNOWN in {text, stdin}:
+            self.found.fed.append(origin)
+            self.found.opaque += [] if one.text is None else [(origin, False, origin)]
+        self.found.coded.append(origin)

@@ -25,10 +25,14 @@ _OUTLASTING = frozenset({"CronCreate", "CronDelete", "RemoteTrigger", "ScheduleW
 _LIKE_BASH = frozenset({"Monitor", "PowerShell", "Skill"})
 _LIKE_AGENT = ("hostbridge__start_agent", "hostbridge__spawn_agent")
 # Modes in which the client asks about fewer calls, or none; and calls that it asks
-# about, in others.
+# about in no mode: what it calls by another name may do anything.
 _UNASKED = frozenset({"acceptEdits", "auto", "bypassPermissions"})
-_ASKED = frozenset({"Bash", "Edit", "MultiEdit", "NotebookEdit", "WebFetch"})
-_ASKED |= _LIKE_BASH | {"WebSearch", "Write"}
+_HARMLESS = _ALWAYS | frozenset({
+    "Agent", "AskUserQuestion", "CronList", "EnterPlanMode", "ExitPlanMode", "LSP",
+    "ListAgents", "ListMcpResourcesTool", "SendMessage", "StructuredOutput",
+    "TaskCreate", "TaskGet", "TaskList", "TaskOutput", "TaskStop", "TaskUpdate",
+    "TodoWrite",
+})  # fmt: skip
 # In another folder than the session's, it asks about these, too.
 _READS = frozenset({"Glob", "Grep", "LS", "NotebookRead", "Read"})
 
@@ -51,11 +55,8 @@ def is_unasked(run: Json, fields: Json) -> bool:
     return (
         fields.get("permission_mode") in _UNASKED
         and bool(run.get("allow"))
-        and (
-            tool in _ASKED
-            or tool.startswith("mcp__")
-            or (tool in _READS and bool(run.get("folder")))
-        )
+        and usual_name(tool) not in _HARMLESS
+        and (tool not in _READS or bool(run.get("folder")))
     )
 
 

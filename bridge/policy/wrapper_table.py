@@ -5,6 +5,27 @@ A row tells which options take a value, for a value is not the program.
 Source: the manuals of the programs named.
 """
 
+import re
+from collections import namedtuple
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+# The words of a program that is started.
+Argv = namedtuple("Argv", "words")  # noqa: PYI024 - typing costs time
+# Text that a shell reads.
+Script = namedtuple("Script", "text")  # noqa: PYI024 - typing costs time
+# What cannot be read as a command: its text, or None if that is not known.
+Opaque = namedtuple("Opaque", "text")  # noqa: PYI024 - typing costs time
+# Code of a language, or None if it comes in, and the words behind it.
+Code = namedtuple("Code", "text words language")  # noqa: PYI024 - typing costs time
+# What comes in by standard input is read: by a shell, or by something else.
+Stdin = namedtuple("Stdin", "is_shell")  # noqa: PYI024 - typing costs time
+# What may be started by any of its words, and by what comes in.
+Foreign = namedtuple("Foreign", "words")  # noqa: PYI024 - typing costs time
+Started = Argv | Script | Opaque | Code | Stdin | Foreign
+
 
 def _options(text: str) -> frozenset[str]:
     return frozenset(text.split())
@@ -282,7 +303,7 @@ GLOBALS = {
 _STARTS_NOTHING = """
     7z : [ [[ ack act actionlint ag age alias ansible ansible-playbook apk apropos
     apt apt-cache apt-get ar asdf ava awk aws az bandit base32 base64 basename bat
-    bazel bg biome black break brew buildah bun bundle bzip2 c++ cal cargo cat cc cd
+    bazel bd bg biome black break brew buildah bun bundle bzip2 c++ cal cargo cat cc cd
     cf chgrp chmod choco chown cksum clang clang++ clang-format clang-tidy claude
     clear cmake cmp code col column comm compgen complete composer conda continue
     corepack coverage cp cpio createdb csplit ctest curl cursor cut cypress date dd
@@ -318,3 +339,18 @@ _STARTS_NOTHING = """
     zypper
 """
 PLAIN = frozenset(_STARTS_NOTHING.split())
+AWKS = ("awk", "gawk", "mawk", "nawk")
+MAKES = ("make", "gmake")
+# Code that starts other programs, and names that some builtins evaluate once more:
+# `printf -v 'a[$(x)]'`, `git -c core.pager=x`.
+STARTS: "dict[str, Callable[[str], object]]" = {
+    **dict.fromkeys(AWKS, re.compile(r"system|\|").search),
+    "sed": re.compile(r"(?:^|[\d$,;/{])\s*e\b").search,
+    "git": re.compile(r"(?:-c)?\w+\.[\w.-]+=").match,
+    **dict.fromkeys(
+        ("printf", "read", "test", "[", "let", "mapfile", "readarray"),
+        lambda word: "[" in word and ("$" in word or "`" in word),
+    ),
+}
+# They are told what to start by a file, from `-f -`, too.
+RECIPES = frozenset({*AWKS, *MAKES, "just", "ninja", "sed"})

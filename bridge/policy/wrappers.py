@@ -15,38 +15,37 @@
 from __future__ import annotations
 
 import re
-from collections import namedtuple
 from itertools import pairwise
 
-from bridge.policy.shell_words import MAX_RAW, UNKNOWN, raw_of
+from bridge.policy.shell_words import UNKNOWN, program, raw_of
 from bridge.policy.wrapper_table import (
+    AWKS,
     ELSEWHERE,
     GLOBALS,
+    MAKES,
     OPTIONS,
     PLAIN,
     PYTHON,
+    RECIPES,
+    STARTS,
     WRAPPERS,
+    Argv,
+    Code,
+    Foreign,
+    Opaque,
+    Script,
+    Started,
+    Stdin,
     Wrapper,
 )
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     Words = list[str]
 
 
-# The words of a program that is started.
-Argv = namedtuple("Argv", "words")  # noqa: PYI024 - typing costs time
-# Text that a shell reads.
-Script = namedtuple("Script", "text")  # noqa: PYI024 - typing costs time
-# What cannot be read as a command: its text, or None if that is not known.
-Opaque = namedtuple("Opaque", "text")  # noqa: PYI024 - typing costs time
-# What comes in by standard input is read: by a shell, or by something else.
-Stdin = namedtuple("Stdin", "is_shell")  # noqa: PYI024 - typing costs time
-# What may be started by any of its words, and by what comes in.
-Foreign = namedtuple("Foreign", "words")  # noqa: PYI024 - typing costs time
-Started = Argv | Script | Opaque | Stdin | Foreign
 # No long option is shorter: `--x`.
 _SHORT = 3
 _NO_OPTIONS: frozenset[str] = frozenset()
@@ -55,48 +54,17 @@ _SHELLS = frozenset({
 })  # fmt: skip
 _SHELL_VALUES = frozenset({"-o", "-O", "+o", "+O", "--rcfile", "--init-file"})
 _SOURCES = frozenset({"source", "."})
-# Names, as the parser sees it, of what begins a test or a group.
-_SIGNS = frozenset({"[", "{", "}", "!"})
 _STDIN = frozenset({"-", "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0"})
 _PYTHONS = re.compile(r"(?:python|pypy|pythonw|py)[\d.]*t?(?:\.exe)?")
-# In these nothing is a pattern.
-CLOSED = re.compile(r"\$\{[^{}]*\}|'[^']*'|\"(?:[^\"\\]|\\.)*\"|\\.", re.S)
 _ASSIGNMENT = re.compile(r"[^=\s]+=")
-_AWKS = ("awk", "gawk", "mawk", "nawk")
-_MAKES = ("make", "gmake")
-# Code that starts other programs, and names that some builtins evaluate once more:
-# `printf -v 'a[$(x)]'`, `git -c core.pager=x`.
-_STARTS: dict[str, Callable[[str], object]] = {
-    **dict.fromkeys(_AWKS, re.compile(r"system|\|").search),
-    "sed": re.compile(r"(?:^|[\d$,;/{])\s*e\b").search,
-    "git": re.compile(r"(?:-c)?\w+\.[\w.-]+=").match,
-    **dict.fromkeys(
-        ("printf", "read", "test", "[", "let", "mapfile", "readarray"),
-        lambda word: "[" in word and ("$" in word or "`" in word),
-    ),
-}
-# They are told what to start by a file, from `-f -`, too.
-_RECIPES = frozenset({*_AWKS, *_MAKES, "just", "ninja", "sed"})
+_LANGUAGES = frozenset({"node", "perl", "ruby", "php"})
+_INTERACTIVE = re.compile(r"-[A-Za-z]*i[A-Za-z]*|--interactive")
+_DATABASES = frozenset({"sqlite3", "psql"})
+_SSH_VALUES = frozenset(f"-{letter}" for letter in "bcDEeFIiJLlmOopQRSWw")
 _FILE_OPTION = re.compile(r"-\w*f|-x|--(?:file|makefile|justfile)")
 # Tests and listings at the end of a `find`: everything else ends an -exec.
 _FIND = frozenset({"-exec", "-execdir", "-ok", "-okdir"})
 _FD = frozenset({"-x", "--exec", "-X", "--exec-batch"})
-
-
-def program(word: str) -> str | None:
-    """The name of the program that a word starts; None if only the shell knows.
-
-    `"$VENV/bin/pytest"` is pytest, wherever it is.
-    """
-    name = word.replace("\\", "/").rpartition("/")[2]
-    if UNKNOWN in name or not name:
-        return None
-    raw = raw_of(word)
-    if len(raw) >= MAX_RAW:
-        return None
-    raw = CLOSED.sub("", raw)
-    # A pattern, or braces: the shell puts something else there.
-    return None if re.search(r"[*?\[{]", raw) and name not in _SIGNS else name
 
 
 def unwrap(words: Words) -> list[Started]:
@@ -108,7 +76,13 @@ def unwrap(words: Words) -> list[Started]:
     if name in _SOURCES:
         return [_sourced(rest)] if rest else []
     if _PYTHONS.fullmatch(name):
-        return _unwrapped(PYTHON, rest) or [Foreign([])]
+        return _of_language("python", PYTHON, rest)
+    if name in _LANGUAGES:
+        return [*_code(name, rest), *_of_language(name, WRAPPERS[name], rest)]
+    if name in _DATABASES:
+        return [Code(text, [], name) for text in [*rest, None]]
+    if name == "ssh":
+        return _ssh(rest)
     if name == "find":
         return _each_exec(rest, _FIND, ends={";", "+"})
     if name in {"fd", "fdfind"}:
@@ -121,18 +95,38 @@ def unwrap(words: Words) -> list[Started]:
     return [*_code(name, rest), *_by_table(name, rest)]
 
 
+def _of_language(name: str, wrapper: Wrapper, rest: Words) -> list[Started]:
+    """What the code in an option, in a file or in what comes in may start."""
+    if name in {"python", "node"} and any(map(_INTERACTIVE.fullmatch, rest)):
+        # Then it reads more code.
+        name = ""
+    return [
+        one._replace(language=name) if isinstance(one, Code) else one
+        for one in _unwrapped(wrapper, rest) or [Code(None, rest, name)]
+    ]
+
+
+def _ssh(rest: Words) -> list[Started]:
+    """Text for a shell elsewhere; what options start here is among their words."""
+    place = next_operand(rest, _SSH_VALUES)
+    behind = [] if place is None else rest[place + 1 :]
+    if not behind or UNKNOWN in "".join(behind):
+        return [Foreign(rest)]
+    return [Foreign(rest[:place]), Script(" ".join(behind))]
+
+
 def _code(name: str, rest: Words) -> list[Started]:
     """The arguments that are code, and code that comes in."""
-    is_code = _STARTS.get(name)
+    is_code = STARTS.get(name)
     code = [word for word in rest if is_code and is_code(word)]
-    if code and name in _AWKS:
+    if code and name in AWKS:
         # What it starts may be what a variable holds: `awk -v c=pytest '{system(c)}'`.
         code = [" ".join(rest)]
     found: list[Started] = [*map(Opaque, code)]
-    if name in _MAKES:
+    if name in MAKES:
         # So do recipes: `make CC=pytest`.
         found += [Opaque(word) for word in rest if _ASSIGNMENT.match(word)]
-    for before, word in pairwise(["", *rest]) if name in _RECIPES else ():
+    for before, word in pairwise(["", *rest]) if name in RECIPES else ():
         is_file = _FILE_OPTION.fullmatch(before)
         option, _, value = word.partition("=")
         is_one = value in _STDIN and _FILE_OPTION.fullmatch(option)
@@ -247,7 +241,7 @@ def _of_option(
     if option in wrapper.scripts:
         found.append(Script(value))
     elif option in wrapper.codes:
-        found.append(Opaque(value))
+        found.append(Code(value, rest, ""))
     elif option in wrapper.modules:
         found.append(Argv([value, *rest]))
     return option in wrapper.codes or option in wrapper.modules

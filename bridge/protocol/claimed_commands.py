@@ -3,6 +3,7 @@
 Pure. Only what a hook or our own loop saw counts as verified.
 """
 
+import re
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -10,24 +11,31 @@ from bridge.protocol.agent_output import AgentOutput, Evidence
 from bridge.protocol.contract import answer_schema
 from bridge.protocol.keywords import part_at
 from bridge.protocol.response import CHECK, Response
-from bridge.protocol.wording import shortened, squeezed
+from bridge.protocol.wording import shortened
 
 # Verdicts that claim no success, so they need no proof.
 NOT_APPROVED = ("REJECTED", "NEEDS_REVIEW")
 _MAX_QUOTED = 600
+# Where blanks and the ends of lines mean something.
+_EXACT = re.compile(r"['\"\\\n\r]")
 
 
 class ToolCall(NamedTuple):
-    """An agent's tool call that a hook saw; `ok` is None until its end was seen.
+    """An agent's tool call that a hook saw.
 
-    `within` is what a command did in the agent's own folder, if it had to change to
-    that first: `pytest` for `cd FOLDER && pytest`.
+    Attributes:
+        command: of a shell, as a claim must name it.
+        ok: whether it ended with 0; None until its end was seen, or if nobody can tell.
+        folder: where it started, if that is known.
+        within: what it did in the agent's own folder, if it had to change to that
+            first: `pytest` for `cd FOLDER && pytest`.
     """
 
     tool: str
     tool_use_id: str
     command: str | None = None
     ok: bool | None = None
+    folder: str | None = None
     within: str | None = None
 
 
@@ -45,7 +53,7 @@ def with_what_was_seen(
         if item.command is not None and call is None and calls is not None:
             return (
                 f"evidence[{position}] names the command {quoted}, which was not seen "
-                "to run here"
+                f"to run here{_elsewhere(item.command, calls)}"
             )
         if call and item.passed and call.ok is False:
             return (
@@ -58,6 +66,14 @@ def with_what_was_seen(
             )
         )
     return tuple(found)
+
+
+def _elsewhere(command: str, calls: Sequence[ToolCall]) -> str:
+    """By what a command is to be claimed that ran in another folder."""
+    for call in calls:
+        if call.command and call.command.endswith(f" && {command.strip()}"):
+            return f", but as {shortened(call.command, _MAX_QUOTED)!r}"
+    return ""
 
 
 def reported_result(value: Any, schema: dict[str, Any] | None) -> dict[str, Any]:
@@ -120,16 +136,22 @@ def find_call(calls: Sequence[ToolCall], command: str | None) -> ToolCall | None
     """The last finished call that ran `command`, or else the last one."""
     if command is None:
         return None
-    wanted = squeezed(command)
+    wanted = _compared(command)
     same = [
         call
         for call in calls
         if any(
-            said and squeezed(said) == wanted for said in (call.command, call.within)
+            said and _compared(said) == wanted for said in (call.command, call.within)
         )
     ]
     finished = [c for c in same if c.ok is not None]
     return next(reversed(finished or same), None)
+
+
+def _compared(command: str) -> str:
+    """A command without the blanks that mean nothing to a shell."""
+    command = command.strip()
+    return command if _EXACT.search(command) else " ".join(command.split())
 
 
 def rests_on_evidence(response: Response) -> bool:

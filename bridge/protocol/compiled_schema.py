@@ -2,9 +2,10 @@
 
 The library checks in Rust, where neither a signal nor a thread can stop it, and a few
 lines of schema can describe 2**40 branches. Only references let a check outgrow the
-schema, so each reference counts its steps. When they are used up, all other references
-fail at once. Steps are counted, not timed, so that a slow machine judges an answer as a
-fast one does. Regular expressions have a limited size and number of tries.
+schema, and only long lists of subschemas let it outgrow the value by far, so each of
+these counts its steps. When they are used up, all others fail at once. Steps are
+counted, not timed, so that a slow machine judges an answer as a fast one does. Regular
+expressions have a limited size and number of tries.
 
 The library finds what is wrong with a value. But for alternatives it lists the errors
 of every branch, and of the alternatives inside each, without bound. So alternatives are
@@ -19,7 +20,7 @@ import json
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import jsonschema_rs as library
 
@@ -40,6 +41,12 @@ MAX_STEPS = 1_000_000
 # How many values of an object or array cost one more step.
 _VALUES_PER_STEP = 8
 _REFERENCES = ("$ref", "$dynamicRef", "$recursiveRef")
+# The lists of subschemas that a value is held against; shorter ones cost no steps.
+_LISTS = ("allOf", "anyOf", "oneOf", "patternProperties")
+_LONG_LIST = 32
+_SUBSCHEMAS_PER_STEP = 4
+# More alternatives than these are not gone through for the one that was meant.
+_MAX_ALTERNATIVES = 1_000
 # References can form a circle.
 _MAX_REFERENCES = 10
 # The library checks these, although the drafts make that optional.
@@ -85,13 +92,13 @@ class _Steps:
         self.left = MAX_STEPS
         self._sizes: dict[int, int] = {}
 
-    def __call__(self, *_schema_and_place: object) -> _Steps:
+    def __call__(self, _part: object, times: int, _place: object) -> _Counting:
         """Called by the library to make a keyword."""
-        return self
+        return _Counting(self, times)
 
-    def validate(self, value: object) -> None:
-        """Called by the library to check a keyword: an exception means invalid."""
-        self.left -= 1 + self._size(value) // _VALUES_PER_STEP
+    def take(self, value: object, times: int) -> None:
+        """Count what it takes to hold a value against so many subschemas."""
+        self.left -= times * (1 + self._size(value) // _VALUES_PER_STEP)
         if self.left < 0:
             raise TooManySteps
 
@@ -104,6 +111,17 @@ class _Steps:
             parts = value.values() if isinstance(value, dict) else value
             size = self._sizes[id(value)] = 1 + sum(map(self._size, parts))
         return size
+
+
+class _Counting(NamedTuple):
+    """The keyword at a reference or a long list; an exception means invalid."""
+
+    steps: _Steps
+    times: int
+
+    def validate(self, value: object) -> None:
+        """Called by the library to check a keyword."""
+        self.steps.take(value, self.times)
 
 
 class CompiledSchema:
@@ -164,6 +182,8 @@ class CompiledSchema:
             value = error.instance
             is_ours = isinstance(error.kind, library.ValidationErrorKind.Custom)
             branches = self.branches_at(error.schema_path) if is_ours else []
+            if len(branches) > _MAX_ALTERNATIVES:
+                branches = []
             meant = [each for each in branches if self._is_meant(each, value)]
             if len(meant) != 1:
                 return f"{place_of(path)}: {message_of(error, value)}"
@@ -242,6 +262,10 @@ class _Alternatives:
         """Called by the library to check a keyword: an exception means invalid."""
         if not self._branches or self._schema.is_valid(self._part, value):
             return
+        if len(self._branches) > _MAX_ALTERNATIVES:
+            how_many = "exactly one" if self._key == "oneOf" else "any"
+            where = f"{how_many} of the schemas in {self._key!r}"
+            raise ValueError(f"{_MASK} is not valid under {where}")
         fitting = sum(self._schema.is_valid(each, value) for each in self._branches)
         if not fitting:
             where = f"any of the schemas in {self._key!r}"
@@ -301,8 +325,11 @@ def _counted(part: Any, *, is_older: bool) -> Any:
     ]
     if references and is_older:
         new = {k: v for k, v in new.items() if k in ("$schema", "$defs", "definitions")}
-    if references:
-        new["allOf"] = [*new.get("allOf", ()), {_STEPS: True}, *references]
+    listed = sum(len(new.get(key, ())) for key in _LISTS)
+    times = listed // _SUBSCHEMAS_PER_STEP if listed >= _LONG_LIST else 0
+    if references or times:
+        steps = {_STEPS: max(1, times)}
+        new["allOf"] = [*new.get("allOf", ()), steps, *references]
     return new
 
 

@@ -1,8 +1,9 @@
 """A book: files of one kind beside the requests, `<folder>/<name><suffix>`.
 
 Each holds one value, is read whole and written whole. One that cannot be read counts as
-not there, and the next change writes it anew: nothing here decides about a request. A
-change takes the store's lock if that is free in time, and is made in any case.
+not there, and the next change writes it anew: nothing here decides about a request.
+Only one of a newer hostbridge stays as it is. A change takes the store's lock if that
+is free in time, and is made in any case.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from bridge.store.state import State
 T = TypeVar("T")
 
 # What a conversation keeps beside its record (`variables`, `step_states`): an agent,
-OF_AN_AGENT = (".vars", ".steps", ".steps-ended")
+OF_AN_AGENT = (".vars", ".steps", ".steps-ended", ".calls")
 # and a session that may still be resumed; its sign for the shell last.
 OF_A_SESSION = (".vars.json", ".steps.json", ".steps-ended.json", ".steps")
 
@@ -50,10 +51,24 @@ class Book(NamedTuple, Generic[T]):
 
     def get(self, store: State, name: str) -> T | None:
         """The value in a file; None if there is none, or it cannot be read."""
-        unreadable = Unparsable, NewerSchema, NotAPlainFile, JSONDecodeError
+        with suppress(NewerSchema):
+            return self.known(store, name)
+        return None
+
+    def known(self, store: State, name: str) -> T | None:
+        """As `get`, for who then writes the file.
+
+        Raises:
+            NewerSchema: a newer hostbridge wrote it: it would be lost.
+        """
+        unreadable = Unparsable, NotAPlainFile, JSONDecodeError
         with store.state() as state, suppress(*unreadable):
-            data = state[self.folder].read(name + self.suffix, self.limit)
-            return self.read(data) if data else None
+            folder, file = state[self.folder], name + self.suffix
+            data = folder.read(file, self.limit)
+            try:
+                return self.read(data) if data else None
+            except NewerSchema as exc:
+                raise NewerSchema(f"{folder.path}/{file}: {exc}") from None
         return None
 
     def all(self, store: State) -> list[T]:
@@ -69,9 +84,12 @@ class Book(NamedTuple, Generic[T]):
             state[self.folder].replace(file, data, durable=False)
 
     def change(self, store: State, name: str, changed: Callable[[T | None], T]) -> None:
-        """Write what becomes of the value of a file, which may not be there."""
-        with store.state() as state, state.hold_if_free():
-            self.put(state, name, changed(self.get(state, name)))
+        """Write what becomes of the value of a file, which may not be there.
+
+        Hooks note what they see by this: they go on beside a newer hostbridge.
+        """
+        with store.state() as state, state.hold_if_free(), suppress(NewerSchema):
+            self.put(state, name, changed(self.known(state, name)))
 
     def forget(self, store: State, name: str) -> None:
         """Remove a file, if it is there."""

@@ -222,7 +222,10 @@ def earlier(folder: Folder, holder: Holder) -> list[Json]:
     with suppress(NotAPlainFile, plain_json.JSONDecodeError):
         data = folder.read(Place.of(holder).ended, MAX_BYTES)
         record = plain_json.loads(data or b"{}")
-        found = record.get("ended") if isinstance(record, dict) else None
+        record = record if isinstance(record, dict) else {}
+        version, found = record.get("schemaVersion"), record.get("ended")
+        path = f"{folder.path}/{Place.of(holder).ended}"
+        refuse_newer(version if isinstance(version, int) else 0, VERSION, file=path)
         return [each for each in found or () if isinstance(each, dict)]
     return []
 

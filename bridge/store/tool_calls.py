@@ -133,9 +133,8 @@ def _plain(command: str) -> str:
 
 
 def forget(folder: Folder, agent_id: str) -> None:
-    """Remove what was written down of a subagent's calls."""
-    for ending in (CALLS, NOTED):
-        folder.remove(agent_id + ending)
+    """Remove what is beside the notes of a subagent's calls."""
+    folder.remove(agent_id + NOTED)
     files = [name + suffix for suffix in _OPEN for name in folder.names(suffix)]
     for file in files:
         with suppress(NotAPlainFile):
@@ -155,16 +154,34 @@ def seen_calls(store: Store, agent_id: str) -> list[ToolCall]:
                 calls.pop(note["id"], None)
                 continue
             known = calls.get(note["id"])
-            command = note.get("command")
+            command, folder = note.get("command"), note.get("cwd")
             if not isinstance(command, str):
                 command = known.command if known else None
+            if not isinstance(folder, str):
+                folder = known.folder if known else None
             calls[note["id"]] = ToolCall(
                 tool=note["tool"],
                 tool_use_id=note["id"],
                 command=command,
                 ok=note.get("ok"),
+                folder=folder,
             )
     return list(calls.values())
+
+
+def begin_notes(store: Store, agent_id: str) -> None:
+    """Make the file for notes of an agent that no gate watches."""
+    with store.state() as state:
+        state["agents"].touch(agent_id + CALLS)
+
+
+def starts_of(store: Store, agent_id: str) -> dict[str, str]:
+    """The folder in which each command of an agent started, by the call's id."""
+    return {
+        str(note.get("id")): folder
+        for note in _notes(store, agent_id)
+        if isinstance(folder := note.get("cwd"), str)
+    }
 
 
 def notes_on(store: Store, agent_id: str) -> list[dict[str, Any]]:

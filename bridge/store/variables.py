@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 from bridge.errors import InvalidRequest
 from bridge.policy.variable_record import owned_in
 from bridge.protocol import plain_json
-from bridge.protocol.record import json_object
+from bridge.protocol.record import json_object, refuse_newer
 from bridge.store.book import Book
 from bridge.store.store import Store
 
@@ -114,10 +114,11 @@ def set_variables(
     Raises:
         NotYours: one belongs to somebody else; nothing is changed.
         InvalidRequest: there would be too many, or too much in them.
+        NewerSchema: a newer hostbridge wrote the file.
     """
     with store.state() as state, state.hold():
         book = _BOOKS[holder.folder]
-        known, applied = book.get(state, holder.owner_id) or _Values()
+        known, applied = book.known(state, holder.owner_id) or _Values()
         if call and call in applied:
             return {**known}
         if owner == "model":
@@ -189,6 +190,8 @@ def _without_models(found: _Values | None, names: Collection[str]) -> _Values | 
 
 def _read(data: bytes) -> _Values:
     record = json_object(data)
+    version = record.get("schemaVersion")
+    refuse_newer(version if isinstance(version, int) else VERSION, VERSION)
     variables = {
         name: Variable(each.get("value"), each["owner"])
         for name, each in owned_in(record).items()

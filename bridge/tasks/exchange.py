@@ -339,6 +339,8 @@ def _standing(
     """
     there = theirs.now()
     is_edit = not line.versions and time_of(there) == time_of(here)
+    # Without a time, what was edited is what was exchanged, as far as is known.
+    is_edit = is_edit and ("updatedAt" in line.data or here == (base or here))
     if is_edit or here in line.versions:
         # By hand; or an earlier hostbridge names all that came before.
         return "newer"

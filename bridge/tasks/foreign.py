@@ -63,6 +63,7 @@ _SAID = {
 _DELETED = "tombstone"
 _MAX_TITLE = 500
 _MAX_KIND = 40
+_MAX_WHERE = 4_000
 _NOTHING: tuple[Any, ...] = (None, "", [], {})
 _MS = 100_000_000_000
 _ITEM = re.compile(r"([ \t]*)(?:[-*+]|\d{1,9}[.)])[ \t]+\[([ xX])\][ \t]+(\S.*)")
@@ -152,6 +153,9 @@ def _items(
             task = {"title": item[3], "status": "open" if item[2] == " " else "closed"}
             task |= {"parent": above[-1][1]["id"]} if above else {}
             where = f"{task.get('parent', 'item')}\n{item[3].strip()}"
+            if len(where) > _MAX_WHERE:
+                # Items below would each repeat it, and those that they are below.
+                where = hashlib.sha256(where.encode()).hexdigest()
             known[where] += 1
             task |= {"id": f"{where}\n{known[where]}"}
             below: list[str] = []

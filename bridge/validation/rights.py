@@ -4,6 +4,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from bridge.change.change import Change
+from bridge.policy.tool_lists import permits
+from bridge.policy.tool_names import on_host
 
 if TYPE_CHECKING:
     from bridge.agents.definition import Definition
@@ -39,4 +41,5 @@ def _has(definition: "Definition", tool: str) -> bool:
         return any(rule.partition("(")[0] == tool for rule in rules)
 
     tools = definition.tools
-    return (tools is None or named(tools)) and tool not in definition.blocked_tools
+    blocked = on_host(definition.blocked_tools)
+    return (tools is None or named(tools)) and permits(None, blocked, tool)

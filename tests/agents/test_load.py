@@ -95,6 +95,7 @@ ERRORS = {
     "x": "a.yaml:1: expected a mapping of fields, got a string ('x')",
     "prompt: '{{ task }}'": "a.yaml:1: name: is missing",
     "name: [x]": "a.yaml:1: name: expected a string, got a list",
+    "name: a\nprompt: '{{ task }}'\nblocked_tools: [Bash, '*']": "a.yaml:3: blocked_tools[1]: '*' withholds every tool: write tools: []",
     "name: ../x": "a.yaml:1: name: string should match pattern '^[A-Za-z0-9][A-Za-z0-9_.-]*(?: [A-Za-z0-9_.-]+)*$', got a string ('../x')",
     'name: "a\\x62"': "a.yaml:1: name: must be plain text on a line of its own: name: ab",
     "name: a\nprompt: |\n  {{ task }}\n  {% if %}": "a.yaml:4: prompt: not a template: Expected an expression, got 'end of statement block'",

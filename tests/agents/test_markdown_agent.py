@@ -42,6 +42,8 @@ LOADS = {
     ),
     "tools without commas": ("tools: Read Grep", {"tools": ("Read", "Grep")}),
     "every tool": ("tools: '*'", {}),
+    "every tool withheld": ("tools: Read\ndisallowedTools: '*'", {"tools": ()}),
+    "every tool withheld in a list": ("disallowedTools: [Bash, '*']", {"tools": ()}),
     "tools in an item of a list": (
         "tools:\n  - Read, Grep\n  - Bash",
         {"tools": ("Read", "Grep", "Bash")},

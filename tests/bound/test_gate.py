@@ -5,7 +5,7 @@ import json
 import pytest
 
 from bridge.bound import gate
-from bridge.bound.call_notes import name_of
+from bridge.bound.call_notes import MAX_COMMAND, name_of
 
 
 @pytest.fixture
@@ -97,6 +97,8 @@ def test_a_call_whose_id_is_no_name_is_noted(fire, agents):
         ("PostToolUse", {"stdout": ""}, True),
         ("PostToolUseFailure", None, False),
         ("PostToolUse", {"backgroundTaskId": "b1"}, None),
+        ("PostToolUse", {"returnCodeInterpretation": "No matches found"}, None),
+        ("PostToolUse", {"interrupted": True}, None),
     ],
 )
 def test_how_a_command_ended(fire, agents, event, response, *, ok):
@@ -105,6 +107,15 @@ def test_how_a_command_ended(fire, agents, event, response, *, ok):
     fire(event, tool_response=response, **BASH)
 
     assert notes_in(agents)[-1]["ok"] is ok
+
+
+def test_a_command_that_was_cut_off_is_no_shorter_one(fire, agents):
+    """What is missing may be ` || true`."""
+    command = "pytest".ljust(MAX_COMMAND)
+
+    fire("PreToolUse", tool_input={"command": command + "|| true"}, **BASH)
+
+    assert notes_in(agents)[0]["command"] == f"{command}…"
 
 
 @pytest.mark.parametrize(

@@ -300,6 +300,26 @@ def test_no_part_of_a_line_fits_the_slash_after_a_folder(repo, line, name):
     assert name in read_files(repo.folder).new
 
 
+@pytest.mark.parametrize(
+    ("line", "hides"),
+    [
+        ("*a" * 12 + "b", False),
+        ("*[ab]?" * 12 + "b", False),
+        ("*a" * 12, True),
+        # Too many folders that may be any: it hides nothing.
+        ("**/a/" * 5 + "b", False),
+    ],
+)
+def test_a_line_with_many_stars_is_read_as_git_reads_it(repo, line, hides):
+    """Tried one after another, its ways to fit a name would take for ever."""
+    name = "a" * 200
+    repo.write(".git/info/exclude", f"{line}\n")
+    repo.write(name, "x\n")
+
+    assert (name in by_git(repo)) is not hides
+    assert (name in paths(read(repo))) is not hides
+
+
 def test_brackets_still_hide_what_git_hides(repo):
     repo.write(".git/info/exclude", "x[!b]c\n[+-9]x\nd/[^/]y\n")
     for name in ("xac", "5x", "new", "d/xbc"):

@@ -82,6 +82,74 @@ def test_without_a_schema_commands_count_as_seen(tmp_path, claimed, code):
         assert (evidence["verified"], evidence["command"]) == (True, claimed)
 
 
+FREE = """\
+description: d
+prompt: '{{ task }}'
+tools: [Bash]
+allow: [Bash]
+"""
+
+
+@pytest.mark.parametrize(
+    ("moves", "together"),
+    [
+        (["cd sub"], False),
+        (["cd sub"], True),
+        (["touch a", "cd sub && ls"], True),
+        ([". ./moves.sh"], False),
+        (["eval 'cd sub'"], True),
+        ([], False),
+    ],
+)
+def test_what_ran_in_another_folder_proves_nothing_here(tmp_path, moves, together):
+    """The client's shell stays where a command has changed to, in a file, too."""
+    mark = "touch made"
+    item = {"type": "t", "content": "it ran", "command": mark, "passed": True}
+    calls = [tool_use("Bash", {"command": each}) for each in [*moves, mark]]
+    made = [reply(*calls)] if together else [reply(each) for each in calls]
+    model = turns(*made, submits({**SUCCESS, "evidence": [item]}), END)
+
+    with host_world(tmp_path, model) as world:
+        project = world.stage.project
+        (project / "sub").mkdir()
+        (project / "moves.sh").write_text("cd sub\n")
+        world.define("worker", FREE)
+        ran = ask(world, "worker", "Touch it.")
+
+        assert (project / "made").exists() == (not moves)
+        assert (project / "sub/made").exists() == bool(moves)
+    assert ((answered(ran)["error"] or {}).get("code") == "unverified") == bool(moves)
+
+
+MENTIONS = (
+    "@{0}/notes.txt",
+    "at the end of a line @{0}/notes.txt",
+    "x = 2  # see @~/notes.txt",
+    '@"{0}/notes.txt"',
+    "@notes.txt",
+    "/cost",
+    "/init now",
+)
+
+
+def test_a_prompt_is_plain_text(tmp_path):
+    """The client reads `@FILE` and `/command` in what its own user types."""
+    answers = {"status": "partial", "summary": "s", "evidence": []}
+
+    with host_world(tmp_path, turns(submits(answers), END)) as world:
+        for folder in (world.stage.project, world.stage.home):
+            (folder / "notes.txt").write_text("TOP SECRET")
+        for mention in MENTIONS:
+            said = mention.format(world.stage.project)
+            before = len(world.api.turns("main"))
+            ran = ask(world, said)
+            (first, *_) = made = world.api.turns("main")[before:]
+
+            assert ran.returncode == 0, ran.stderr
+            assert said in first.last_user_text
+            assert "TOP SECRET" not in str([turn.body for turn in made]), mention
+
+
 def test_a_value_that_is_no_object_comes_as_words(tmp_path):
     """The client's own check takes objects only."""
     with host_world(tmp_path, turns(reply('["billing"]'))) as world:

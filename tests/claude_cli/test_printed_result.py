@@ -1,6 +1,7 @@
 """What the client printed, and what that means."""
 
 import json
+from collections.abc import Mapping
 from typing import Any
 
 import pytest
@@ -8,7 +9,6 @@ from fakeclaude import result
 from storeworld import request
 
 from bridge.claude_cli.printed_result import read_output
-from bridge.protocol.claimed_commands import ToolCall
 from bridge.protocol.judge import judge
 from bridge.protocol.outcome import Outcome
 from bridge.protocol.usage import Usage
@@ -17,10 +17,15 @@ ANSWER = {"modules": ["billing"]}
 
 
 def read(
-    stdout: str | bytes, *, stderr: str = "", code: int = 0, structured: bool = True
+    stdout: str | bytes,
+    *,
+    stderr: str = "",
+    code: int = 0,
+    structured: bool = True,
+    starts: Mapping[str, str] = {},
 ) -> Outcome:
     data = stdout.encode() if isinstance(stdout, str) else stdout
-    return read_output(data, stderr, code, is_structured=structured)
+    return read_output(data, stderr, code, is_structured=structured, starts=starts)
 
 
 def array(*events: Any) -> str:
@@ -85,40 +90,78 @@ def test_tool_calls_and_their_ends():
         {"type": "user"},
     )
 
-    assert read(array(*events, RESULT)).calls == (
-        ToolCall("Bash", "t1", "a", ok=True),
-        ToolCall("Bash", "t2", "b", ok=False),
-        ToolCall("Read", "t3", None, ok=True),
-        ToolCall("Bash", "t4", "c", ok=None),
-        ToolCall("Bash", "t5", "d", ok=None),
-    )
+    starts = {f"t{number}": "." for number in range(1, 6)}
+    seen = read(array(*events, RESULT), starts=starts).calls or ()
+    assert [call[:4] for call in seen] == [
+        ("Bash", "t1", "a", True),
+        ("Bash", "t2", "b", False),
+        ("Read", "t3", None, True),
+        ("Bash", "t4", "c", None),
+        ("Bash", "t5", "d", None),
+    ]
 
 
 @pytest.mark.parametrize(
-    ("commands", "last"),
+    ("starts", "command", "ok"),
     [
-        (["cd fake", "pytest -q"], "cd /p/fake && pytest -q"),
-        (["cd fake && ls", "pytest -q"], "cd /p/fake && pytest -q"),
-        (["cd fake", "cd ..", "pytest -q"], "pytest -q"),
-        (["cd fake", "cd /p", "pytest -q"], "pytest -q"),
-        (['cd "f"ake', "pytest -q"], "cd / && pytest -q"),
-        (["LANG=C cd fake", "pytest -q"], "cd / && pytest -q"),
-        (["eval 'cd fake'", "pytest -q"], "cd / && pytest -q"),
-        (["ls fake", "pytest -q"], "pytest -q"),
+        ({"t1": "/p"}, "pytest -q", True),
+        ({"t1": "/p/fa ke"}, "cd '/p/fa ke' && pytest -q", True),
+        ({"t2": "/p"}, "pytest -q", None),
     ],
 )
-def test_a_command_in_another_folder_has_not_run_where_the_agent_works(commands, last):
-    """The shell stays where the command before has changed to."""
-    calls = [
-        {"type": "tool_use", "id": f"t{at}", "name": "Bash", "input": {"command": each}}
-        for at, each in enumerate(commands)
-    ]
-    events = (INIT | {"cwd": "/p"}, *(said("assistant", each) for each in calls))
+def test_a_command_counts_where_a_hook_saw_it_start(starts, command, ok):
+    """Elsewhere it has not run where the agent works."""
+    call = {"type": "tool_use", "id": "t1", "name": "Bash"}
+    end = {"type": "tool_result", "tool_use_id": "t1"}
+    events = (
+        INIT | {"cwd": "/p"},
+        said("assistant", call | {"input": {"command": "pytest -q"}}),
+        said("user", end),
+    )
 
-    seen = read(array(*events, RESULT)).calls
+    (seen,) = read(array(*events, RESULT), starts=starts).calls or ()
 
-    assert seen is not None
-    assert seen[-1].command == last
+    assert (seen.command, seen.ok) == (command, ok)
+
+
+# A result, and what it says of how the command ended.
+UNCLEAR = [
+    ({"backgroundTaskId": "b1"}, None),
+    ({"returnCodeInterpretation": "No matches found"}, None),
+    ({"interrupted": True}, None),
+    ({"stdout": "fine", "interrupted": False}, True),
+    ("fine", True),
+]
+
+
+@pytest.mark.parametrize(("told", "ok"), UNCLEAR)
+def test_a_command_of_which_nobody_knows_the_end_proves_nothing(told, ok):
+    """The client takes none of these for an error."""
+    call = {"type": "tool_use", "id": "t1", "name": "Bash"}
+    end = said("user", {"type": "tool_result", "tool_use_id": "t1"})
+    events = (
+        INIT | {"cwd": "/p"},
+        said("assistant", call | {"input": {"command": "pytest -q"}}),
+        end | {"tool_use_result": told},
+    )
+
+    (seen,) = read(array(*events, RESULT), starts={"t1": "/p"}).calls or ()
+
+    assert seen.ok is ok
+
+
+@pytest.mark.parametrize("tool", ["StructuredOutput", "Monitor", "mcp__x__run"])
+def test_only_a_shell_runs_a_command(tool):
+    """The model chooses the arguments, and the client checks few of them."""
+    call = {"type": "tool_use", "id": "t1", "name": tool}
+    events = (
+        said("assistant", call | {"input": {"command": "pytest -q"}}),
+        said("user", {"type": "tool_result", "tool_use_id": "t1"}),
+    )
+
+    (seen,) = read(array(*events, RESULT), starts={"t1": "."}).calls or ()
+
+    assert seen.command is None
 
 
 # What the client prints of an error; its own words are the detail.

@@ -6,6 +6,7 @@ import sys
 
 import pytest
 from fakeclaude import fake_claude, printing, result
+from polling import wait_until
 from sessionworld import in_a_session
 from trustworld import approve
 
@@ -150,9 +151,11 @@ def begun(project, echo):
 
 
 @pytest.fixture
-def waiting(begun):
+def waiting(project, begun):
     """A run that waits at its checkpoint."""
-    return begun(f'@ok:"Fine?":word -> {G}:"They said {{word}}"')
+    run, process = begun(f'@ok:"Fine?":word -> {G}:"They said {{word}}"')
+    wait_until(lambda: f"hostbridge approve {run}" in project.run("status").out)
+    return run, process
 
 
 def test_status_lists_the_runs_that_live(project, waiting):

@@ -11,6 +11,7 @@ from storeworld import request, store_in
 
 from bridge.api.clean_up import clean
 from bridge.config import Settings
+from bridge.errors import NewerSchema
 from bridge.freshness import pinned
 from bridge.freshness.kept_reads import file_of_question
 from bridge.store import cleaning
@@ -124,3 +125,21 @@ def test_it_is_begun_once_a_day_by_whatever_runs(store, settings):
     # A clock that was set back does not put it off for ever.
     os.utime(file, (time.time() + DAY,) * 2)
     assert cleaning.start_if_due(store, settings)
+
+
+def test_error_noted_locks_of_a_newer_hostbridge_stay(store, settings, tmp_path):
+    """What it would have to keep, an older one cannot tell: it removes nothing."""
+    finished(store, "plain")
+    file = store.place.state / pinned.FILE
+    file.write_text('{"schemaVersion": 2, "locks": {}}')
+
+    with (
+        store.state() as state,
+        pytest.raises(NewerSchema, match=f"{file}: schemaVersion 2 is newer than 1"),
+    ):
+        pinned.note(state, tmp_path / "answers.lock", store.place.project)
+    with pytest.raises(NewerSchema):
+        clean(after(store, 999 * DAY), settings)
+
+    assert "plain" in ended(store)
+    assert file.read_text() == '{"schemaVersion": 2, "locks": {}}'

@@ -8,7 +8,7 @@ from defining import started, use
 from hookworld import GOOD, HookWorld
 
 from bridge.bound.call_notes import after_bash, before_tool
-from bridge.policy.tool_lists import permits
+from bridge.policy.tool_lists import is_unasked, permits
 from bridge.store import tool_calls
 
 
@@ -49,6 +49,24 @@ def test_tools_of_a_list_may_have_stars():
 
     asked = ("mcp__git__get_log", "mcp__a__list", "mcp__git__set_log", "mcp__a__lists")
     assert [permits(tools, (), tool) for tool in asked] == [True, True, False, False]
+
+
+@pytest.mark.parametrize(
+    ("tool", "is_held"),
+    [
+        *dict.fromkeys(("Bash", "Write", "mcp__a__b", "Skill"), True).items(),
+        # Whatever a newer client calls by a name that nobody knew.
+        *dict.fromkeys(("RunAnything", "EnterWorktree", "Workflow"), True).items(),
+        *dict.fromkeys(("Read", "TodoWrite", "Task", "ToolSearch"), False).items(),
+    ],
+)
+def test_what_a_mode_does_not_ask_about_must_be_granted(tool, is_held):
+    run = {"allow": ["Bash(ls)"]}
+    fields = {"tool_name": tool, "permission_mode": "bypassPermissions"}
+
+    assert is_unasked(run, fields) is is_held
+    assert not is_unasked(run, fields | {"permission_mode": "default"})
+    assert not is_unasked({}, fields)
 
 
 def test_what_outlasts_the_agent_has_to_be_named(world):

@@ -168,12 +168,21 @@ def test_evidence_names_a_command_without_the_way_to_the_worktree(world, tree):
     item = {"type": "command_output", "content": "1 passed", "passed": True}
     words = {"status": "success", "summary": "s"}
 
-    first = words | {"evidence": [item | {"command": "pytest"}]}
-    refused = world.stop(agent, json.dumps(first))
+    # In the session's folder it has tried another program.
+    world.use(agent, "Bash", tool_use_id="bash-2", tool_input={"command": "make"})
+
+    refusals = []
+    for command in ("pytest", "make"):
+        claim = words | {"evidence": [item | {"command": command}]}
+        refusals.append(world.stop(agent, json.dumps(claim))["reason"])
     second = words | {"evidence": [item | {"command": "pytest -q"}]}
     world.stop(agent, json.dumps(second))
 
-    assert "'pytest', which was not seen to run here" in refused["reason"]
+    assert "'pytest', which was not seen to run here: " in refusals[0]
+    elsewhere = f"cd {world.project} && make"
+    assert (
+        f"'make', which was not seen to run here, but as '{elsewhere}'" in refusals[1]
+    )
     (found,) = world.response("r1").parsed_output["evidence"]
     assert (found["command"], found["verified"]) == ("pytest -q", True)
 

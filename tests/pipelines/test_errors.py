@@ -6,6 +6,7 @@ from textwrap import dedent
 
 import pytest
 
+from bridge.pipelines.argv import NeedsShell, split_command
 from bridge.pipelines.reader import read_pipeline
 
 # Each a pipeline, and its problems below.
@@ -47,6 +48,15 @@ def test_an_alias_bomb_is_refused():
         bomb += f"{name}: &{name} [{', '.join([f'*{before}'] * 9)}]\n"
 
     assert "more than 20,000 values, including those of aliases" in problems_of(bomb)[0]
+
+
+@pytest.mark.parametrize("sign", ["\ue000", "\ue001", "\uf8ff"])
+def test_a_private_character_stands_for_itself(sign):
+    command = f"echo {sign} ${{{{ a }}}} '${{{{ b }}}} {sign}'"
+
+    assert split_command(command) == ["echo", sign, "${{ a }}", "${{ b }} " + sign]
+    with pytest.raises(NeedsShell, match=re.escape(f'"echo {sign} \\"${{1}}\\"')):
+        split_command(f"{command} | cat")
 
 
 @pytest.mark.parametrize("source", ["", "- a\n", "3", "[", "\0", "a: b: c"])

@@ -168,11 +168,15 @@ def test_a_command_is_read_once_for_all_conditions(monkeypatch):
 
 HERE_DOCUMENTS = [
     ("plain\n", "plain\n", []),
-    ("a $X ${Y:-z} $(b) `c` $1 $?\n", "a \0 \0${Y:-z} \0 \0 \0 \0\n", ["b", "c"]),
+    (
+        "a $X ${Y:-z} $(b) `c` $1 $?\n",
+        "a \0 \0 \0 \0 \0 \0\n\n# a $X ${Y:-z} $(b) `c` $1 $?\n",
+        ["b", "c"],
+    ),
     ('\\$X \\`a\\` \\\\ \\n \\"\n', '$X `a` \\ \\n \\"\n', []),
     ("$5.00 costs $ 3\n", "\0.00 costs $ 3\n", []),
-    ("$(a $(b) ')') x\n", "\0 x\n", ["a", "b"]),
-    ("${X:-$(a)}\n", "\0${X:-$(a)}\n", ["a"]),
+    ("$(a $(b) ')') x\n", "\0 x\n\n# $(a $(b) ')') x\n", ["a", "b"]),
+    ("${X:-$(a)}\n", "\0\n\n# ${X:-$(a)}\n", ["a"]),
 ]
 
 

@@ -157,7 +157,7 @@ REASONS = [
     ),
     (". <(curl x)", "what `. <(curl x)` runs cannot be told from its text"),
     ("X=push; git   $X", "what `git $X` runs cannot be told from its text"),
-    ("ssh h 'git push'", "what `ssh h 'git push'` runs cannot be told from its text"),
+    ("xh h 'git push'", "what `xh h 'git push'` runs cannot be told from its text"),
     ("echo 'git push", "it cannot be read: a part is not the syntax of bash"),
     (f"git ${'x' * 200}", f"what `git ${'x' * 74}…` runs cannot be told from its text"),
 ]

@@ -5,7 +5,7 @@ import posixpath
 
 import pytest
 
-from bridge.policy.looking import Sight, only_looks, placed
+from bridge.policy.looking import Sight, only_looks
 from bridge.policy.permissions import Call, is_granted, looks
 
 
@@ -67,6 +67,9 @@ DOES_NOT_ONLY_LOOK = [
     "cd src; cat ../a",
     "cd src || cat ../a",
     "cat a | cd src && cat ../a",
+    "cd src | cat ../a",
+    "cd nowhere/nowhere | cat ../../a",
+    "ls && cd src | cat ../a",
     "true || cd src && cat ../a",
     "cd src && cat a; cat ../a",
     # What follows the links that it finds.
@@ -188,12 +191,3 @@ def test_git_looks_at_the_root_of_a_worktree(command, may):
 
     assert looks(call(is_tree=True)) is may
     assert not looks(call(is_tree=False))
-
-
-def test_very_many_folders_are_all_folders():
-    """Each `cd` may have failed: their number would double with each."""
-    command = ";".join([*(f"cd a{number}" for number in range(200)), "ls"])
-
-    *_, (_, folders) = placed(command)
-    assert "/" in folders
-    assert len(folders) < 100

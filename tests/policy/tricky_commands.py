@@ -297,7 +297,7 @@ UNKNOWN = [
 
 # What an expansion may stand for, and what calls a function by another word.
 BEHIND = [
-    Tricky("bash <<EOF\n${Y:-pytest}\nEOF\n", may="pytest", real="pytest"),
+    Tricky("bash <<EOF\n${Y:-pytest}\nEOF\n", may=ALL, real="pytest"),
     Tricky('bash <<< "echo; ${Y:-pytest}"', may="pytest", real="pytest"),
     Tricky("f() { pytest; }; X=f; $X; {f,}", may="pytest", real="pytest"),
     Tricky("echo $(( pytest; ruff ) )", may="pytest ruff", real="pytest ruff"),
@@ -372,7 +372,7 @@ LOOSE = [
     Tricky("history -s ruff; fc -s pytest", may="pytest ruff", real=""),
     Tricky("vim -c '!pytest'; sqlite3 x '.shell ruff'", may="pytest ruff", real=UNSEEN),
     Tricky("ed <<< '!pytest'; ssh x <<< ruff", may="pytest ruff", real=UNSEEN),
-    Tricky("node -pe 'x(\"pytest\")'; deno eval ruff", may="pytest ruff", real=UNSEEN),
+    Tricky("node -pe 'eval(\"pytest\")'; bun -e ruff", may="pytest ruff", real=UNSEEN),
     Tricky("tar -I pytest -cf x y; tar xf ruff.tar", may="pytest", real=UNSEEN),
     Tricky("tar cf x --checkpoint-action=exec=pytest y", may="pytest", real=UNSEEN),
     Tricky("git -c core.pager=pytest log", may="pytest", real=UNSEEN),

@@ -92,6 +92,24 @@ BOMBS: dict[str, tuple[dict[str, Any], Any, str]] = {
     "allOf": (doubling("allOf"), {}, "too many steps"),
     "dependent": (dependent(), {"a": 1, "b": 2}, "too many steps"),
     "two references": (twice_referred(), [1], "too many steps"),
+    **{
+        f"a long {key}": (
+            {"items": {key: [{"maxLength": n} for n in range(3_000)]}},
+            ["a" * 2_999] * 1_000,
+            "too many steps",
+        )
+        for key in ("anyOf", "oneOf")
+    },
+    "many names": (
+        {"items": {"patternProperties": {f"^{n}$": {} for n in range(900)}}},
+        [{"a": 1}] * 1_000,
+        "too many steps",
+    ),
+    "one of too many alternatives": (
+        {"oneOf": [{"const": n} for n in range(5_000)]},
+        -1,
+        "is not valid under exactly one of the schemas in 'oneOf'",
+    ),
     "quotes": (
         {"anyOf": [{"type": "integer"}] * 5_000},
         "a" * 1_000_000,
@@ -134,6 +152,13 @@ def test_a_step_costs_more_for_a_large_value(monkeypatch):
 
     assert problem_of(schema, {}) is None
     assert "too many steps" in str(problem_of(schema, [[[1] * 1_000]]))
+
+
+def test_each_of_many_items_may_be_one_of_many_kinds():
+    kinds = [{"properties": {"kind": {"const": n}}} for n in range(200)]
+    schema = {"items": {"anyOf": kinds, "required": ["kind"]}}
+
+    assert problem_of(schema, [{"kind": n % 200} for n in range(10_000)]) is None
 
 
 def test_a_large_answer_can_be_checked():

@@ -20,6 +20,9 @@ CALLS = [
     ToolCall("Bash", "t-2", "make test", ok=True),
     ToolCall("Bash", "t-3", "make lint", ok=False),
     ToolCall("Bash", "t-4", "make slow", ok=None),
+    ToolCall("Bash", "t-5", "cd /sub && make check", ok=True),
+    ToolCall("Bash", "t-6", "echo 'a  b'", ok=True),
+    ToolCall("Bash", "t-7", "true # make all", ok=True),
 ]
 
 
@@ -37,6 +40,19 @@ def test_a_call_without_an_end_verifies_nothing():
 
 
 CLAIMS = [
+    (
+        "make check",
+        (
+            "names the command 'make check', which was not seen to run here, but as "
+            "'cd /sub && make check'"
+        ),
+    ),
+    # In quotes, and at the end of a line, blanks mean something.
+    ("echo 'a b'", "names the command \"echo 'a b'\", which was not seen to run here"),
+    (
+        "true #\nmake all",
+        "names the command 'true #\\nmake all', which was not seen to run here",
+    ),
     ("make all", "names the command 'make all', which was not seen to run here"),
     ("make lint", "says that 'make lint' passed, but the call failed"),
 ]

@@ -93,5 +93,6 @@ def test_all_that_may_be_taken_is_taken_in_order_and_costs_little(asked):
     assert sorted(taken) == sorted(mine)
     ours = [one for one in taken if mine[one][2]]
     assert ours == sorted(ours, key=lambda one: mine[one])
-    # The first has looked along the whole queue.
-    assert all(cost <= 2 * FEW + 3 * ASKED + 8 for cost in costs[1:]), costs
+    # The first has looked along the whole queue; a later one may once more, where names
+    # come into sight that somebody else chose.
+    assert sum(costs[1:]) <= (2 * FEW + 3 * ASKED + 8) * len(costs), costs

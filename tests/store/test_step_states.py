@@ -222,6 +222,20 @@ def test_a_newer_record_is_refused_and_stays(store, there, more):
     assert StepRecord.__annotations__.keys() == KEYS
 
 
+def test_a_newer_record_of_earlier_ones_is_refused_and_stays(store, there):
+    begun(store)
+    file = store.place.state / "sessions" / "s-1.steps-ended.json"
+    file.write_text('{"schemaVersion": 2, "ended": []}')
+
+    said = f"{file}: schemaVersion 2 is newer than 1"
+    with store.state() as state:
+        record = step_states.load(state, there.holder)
+        with pytest.raises(NewerSchema, match=said):
+            step_states.put_away(state, there.holder, record)
+
+    assert file.read_text() == '{"schemaVersion": 2, "ended": []}'
+
+
 def test_events_at_the_same_time_are_counted_one_by_one(store, there):
     text = """
         variables: {n: 0}

@@ -2,7 +2,7 @@
 
 import pytest
 
-from bridge.errors import InvalidRequest
+from bridge.errors import InvalidRequest, NewerSchema
 from bridge.store.variables import (
     Holder,
     Kept,
@@ -22,6 +22,20 @@ def test_what_is_set_is_read_again(store):
         "a": Variable({"x": [1]}, "rule"),
         "b": Variable(None, "rule"),
     }
+
+
+def test_error_a_file_of_a_newer_hostbridge_stays(store):
+    set_variables(store, HOLDER, {"a": 1}, "person")
+    file = store.place.state / "sessions" / "s-1.vars.json"
+    newer = file.read_text().replace('"schemaVersion": 1', '"schemaVersion": 2')
+    file.write_text(newer)
+
+    with pytest.raises(NewerSchema) as refused:
+        set_variables(store, HOLDER, {"a": 2}, "person")
+
+    said = "schemaVersion 2 is newer than 1, the newest this hostbridge reads"
+    assert str(refused.value) == f"{file}: {said}; update hostbridge"
+    assert file.read_text() == newer
 
 
 def test_null_is_a_value_and_unset_is_none(store):

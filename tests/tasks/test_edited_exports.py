@@ -76,6 +76,23 @@ def test_an_old_file_that_a_hand_edits_is_named(shared):
     assert done.conflicts == (Conflict(2, "one", what),)
 
 
+def test_an_edited_line_without_a_time_overrides_no_later_change(shared):
+    """What it was edited from is what was exported, and not what is here by now."""
+    ours, _ = shared
+    said = orjson.loads(ours.export().splitlines()[1])
+    data = orjson.dumps({"uuid": said["uuid"], "title": "mine"})
+    ours.database.store.clock.go_on(1)
+    ours.update(2, title="later")
+
+    done = ours.import_(data)
+
+    what = both_sides(("title", "later", "mine"))
+    assert done.conflicts == (Conflict(2, "later", what),)
+    assert ours.get(2).title == "later"
+    ours.export()
+    assert ours.import_(data).changes == (Change(2, "mine", "title 'later' → 'mine'"),)
+
+
 def test_a_title_alone_is_a_task(tasks, elsewhere):
     """Whoever imports the line, and however often: it is the same task."""
     data = b'{"title": "written by hand"}\n{"title": "another", "priority": "high"}\n'

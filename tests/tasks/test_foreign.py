@@ -6,6 +6,8 @@ import pytest
 from storeworld import store_in
 
 from bridge.errors import InvalidRequest
+from bridge.tasks import foreign
+from bridge.tasks.foreign import find_foreign, made_uuid
 from bridge.tasks.tasks import Tasks
 
 BEADS = (
@@ -134,3 +136,23 @@ def test_error_what_is_no_task_is_named(tasks, text, why):
     assert str(caught.value).startswith(why)
     assert "nothing was imported" in str(caught.value)
     assert tasks.list() == []
+
+
+def test_items_below_a_huge_one_do_not_each_repeat_it(monkeypatch):
+    """100 levels of a long title, each within the others: 500 MB of names."""
+    taken = []
+
+    def counted(value):
+        taken.append(len(str(value)))
+        return made_uuid(value)
+
+    monkeypatch.setattr(foreign, "made_uuid", counted)
+    lines = [f"{'  ' * at}- [ ] {'x' * 10_000}" for at in range(100)]
+    lines += [f"{'  ' * 100}- [ ] {at}" for at in range(1_000)]
+
+    found = find_foreign("\n".join(lines).encode(), "a.md")
+
+    assert found is not None
+    assert len({task["uuid"] for _, task in found.tasks}) == 1_100
+    assert sum(taken) < 10 * 4_000 * 1_100
+    assert max(taken) < 5_000
