@@ -17,8 +17,6 @@ attempts. The rest is the model's, unless the file says otherwise in `owners`.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, cast
 
 from bridge.agents.diagnostic import Place, describe
@@ -33,14 +31,13 @@ from bridge.workflows.tool_lists import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Collection
 
     from bridge.agents.yaml_source import Tree
     from bridge.policy.step_record import Action
     from bridge.workflows.expressions import StepExpressions
 
     Json = dict[str, Any]
-    from bridge.workflows.fields import StepFields
 
 KINDS = (
     "inject_message", "set_variable", "increment_variable", "call_tool", "spawn_agent",
@@ -63,9 +60,8 @@ class ActionReader:
     """Reads the actions of one file.
 
     Attributes:
-        by_tools: variables that tools' results set.
-        by_steps: variables that other actions set.
-        counted: variables that are counted up.
+        sets: the variables that they set, and whose each is: a model's or a tool's.
+        is_of_tools: what is read now is done about the result of a tool.
     """
 
     def __init__(
@@ -79,6 +75,8 @@ class ActionReader:
         self.expressions = expressions
         self.where = where
         self.check_agent = check_agent
+        self.sets: dict[str, str] = {}
+        self.is_of_tools = False
 
     def at(self, place: Place) -> str:
         """The file and the line of a place."""
@@ -108,6 +106,7 @@ class ActionReader:
             way = foreign("no_actions").get(written, way)
             self.tree.error((*place, *at), f"unknown action {written!r}{way}")
             return None
+        self.note(kind, fields)
         self._check_fields(kind, (*place, *at), fields)
         action: Json = {"do": kind, "at": self.at(place)}
         if "when" in item:
@@ -142,10 +141,26 @@ class ActionReader:
     def _set_variable(self, place: Place, fields: Any) -> Json | None:
         return self.set_in(place, fields, self.expressions.value)
 
+    def note(self, kind: str, fields: Any) -> None:
+        """Note the variables that an action sets, whatever is wrong with it."""
+        names: Collection[str] = ()
+        if kind == "set_variable":
+            names = [name for name, *_ in pairs_of((), fields)]
+        elif kind == "increment_variable":
+            names = counts_of(fields)
+        elif isinstance(fields, dict):
+            into = fields.get("into", fields.get("output_as"))
+            names = [into] if isinstance(into, str) else ()
+        for name in names:
+            if self.is_of_tools or kind != "set_variable":
+                self.sets[name] = "tool"
+            self.sets.setdefault(name, "model")
+
     def set_in(
         self, place: Place, fields: Any, compiled: Callable[[Place, Any], Any]
     ) -> Json | None:
         """The variables that are set, their values `compiled`."""
+        self.note("set_variable", fields)
         values = {}
         for name, value, at in pairs_of(place, fields):
             if self.expressions.name(at, name):
@@ -295,79 +310,3 @@ def counts_of(fields: Any) -> Json:
     if isinstance(name, str):
         return {name: fields.get("by", fields.get("amount", 1))}
     return {} if "action" in fields else dict(fields)
-
-
-def variables_in(items: Any) -> tuple[set[str], set[str], set[str]]:
-    """Variables that actions set: by values, by counting, by what tools return."""
-    values: set[str] = set()
-    counted: set[str] = set()
-    results: set[str] = set()
-    for item in _listed(items):
-        named = kind_of(item)
-        if named is None:
-            continue
-        _, kind, fields, _ = named
-        if kind == "set_variable":
-            values |= {name for name, *_ in pairs_of((), fields)}
-        elif kind == "increment_variable":
-            counted |= counts_of(fields).keys()
-        elif isinstance(fields, dict):
-            into = fields.get("into", fields.get("output_as"))
-            results |= {into} if isinstance(into, str) else set()
-    return values, counted, results
-
-
-@dataclass(frozen=True, slots=True)
-class Owners:
-    """What is set: `known` by whomever, `chosen` those that are no model's."""
-
-    known: frozenset[str]
-    chosen: dict[str, str]
-
-    def with_owner(self, name: str, owner: str) -> Owners:
-        """The same, but for one variable that the file says the owner of."""
-        others = {n: each for n, each in self.chosen.items() if n != name}
-        given = {} if owner == "model" else {name: owner}
-        return replace(self, chosen={**others, **given})
-
-
-def set_in(steps: Iterable[StepFields]) -> Owners:
-    """What the steps set, as they are written."""
-    known: set[str] = set()
-    tools: set[str] = set()
-    for step in steps:
-        handled = [*step.on_mcp_success, *step.on_mcp_error, *on_tool_of(step.on_tool)]
-        moved = [
-            action
-            for each in step.transitions
-            if isinstance(each, dict)
-            for action in _listed(each.get("on_transition"))
-        ]
-        values, counted, results = variables_in([*step.on_enter, *step.on_exit, *moved])
-        known |= values | counted | results
-        tools |= counted | results
-        for sets in variables_in(handled):
-            known |= sets
-            tools |= sets
-    return Owners(frozenset(known), dict.fromkeys(sorted(tools), "tool"))
-
-
-def on_tool_of(value: Any) -> list[Any]:
-    """The actions of `on_tool`, whatever the tools."""
-    entries = value.values() if isinstance(value, dict) else _listed(value)
-    found: list[Any] = []
-    for entry in entries:
-        for each in _listed(entry):
-            if not isinstance(each, dict):
-                continue
-            kinds = ("set_variable", "increment_variable", "call_tool", "spawn_agent")
-            found += [{kind: each[kind]} for kind in kinds if kind in each]
-            found += _listed(each.get("do"))
-            found += [each] if "action" in each else []
-    return found
-
-
-def _listed(value: Any) -> list[Any]:
-    if value is None:
-        return []
-    return value if isinstance(value, list) else [value]

@@ -35,12 +35,14 @@ class HandlerReader(StepPart):
 
     def read(self, fields: StepFields) -> list[Handler]:
         """The compiled entries, in the file's order."""
+        self.actions.is_of_tools = True
         found = self._on_tool(fields.on_tool)
         for key, ok in (("on_mcp_success", True), ("on_mcp_error", False)):
             for number, value in enumerate(getattr(fields, key)):
                 place = (*self.place, key, number)
                 entry = self._of_server(place, value, ok=ok)
                 found += [entry] if entry is not None else []
+        self.actions.is_of_tools = False
         return found
 
     def _on_tool(self, value: Any) -> list[Handler]:
@@ -125,6 +127,8 @@ class HandlerReader(StepPart):
         if not isinstance(value, dict):
             self.tree.error(place, f"expected an action, got {describe(value)}")
             return None
+        rest = {k: v for k, v in value.items() if k not in ("server", "tool", "when")}
+        action = self.actions.one(place, rest)
         server, tool = value.get("server"), value.get("tool")
         for key, given in (("server", server), ("tool", tool)):
             if not isinstance(given, str) or not given:
@@ -137,8 +141,6 @@ class HandlerReader(StepPart):
                 hint = near_tool(tool)
                 why = f"this never happens: hostbridge has no tool {tool!r}{hint}"
                 self.tree.error((*place, "tool"), why)
-        rest = {k: v for k, v in value.items() if k not in ("server", "tool", "when")}
-        action = self.actions.one(place, rest)
         if action is None:
             return None
         code: Handler = {

@@ -31,7 +31,7 @@ from bridge.pipelines.problems import InvalidWorkflow
 from bridge.policy.step_workflow import VERSION
 from bridge.store.location import with_tilde
 from bridge.workflows import steps
-from bridge.workflows.actions import ActionReader, Owners, set_in
+from bridge.workflows.actions import ActionReader
 from bridge.workflows.expressions import NAMES, StepExpressions, misnamed
 from bridge.workflows.fields import StepFields, WorkflowFields
 from bridge.workflows.steps import check_paths
@@ -167,8 +167,9 @@ class _Reader:
                 tree.warn((key,), f"changes nothing here: {way}")
         declared = self._variables()
         found = self._steps()
-        owners = self._owners(declared, found)
-        expressions = StepExpressions(tree, NAMES.union(declared, owners.known))
+        sets = self._set_in(found)
+        owners = self._owners(declared, sets)
+        expressions = StepExpressions(tree, NAMES.union(declared, sets))
         where = with_tilde(tree.file)
         actions = ActionReader(tree, expressions, where, self.check_agent)
         compiled = {}
@@ -186,8 +187,8 @@ class _Reader:
             "first": next(iter(compiled), ""),
             "variables": declared,
             "computed": self._computed(declared),
-            "made": sorted(owners.known - declared.keys()),
-            "owners": owners.chosen,
+            "made": sorted(sets.keys() - declared.keys()),
+            "owners": owners,
             "steps": compiled,
             "exit": None,
             "exitAt": f"{where}:{tree.line_of(place)}",
@@ -201,7 +202,7 @@ class _Reader:
                 "has no exit_condition: it ends only by `hostbridge workflow end`",
             )
         check_paths(tree, code, self.names)
-        self._check_use(declared, owners, expressions)
+        self._check_use(declared, sets, expressions)
         return code
 
     def _variables(self) -> Json:
@@ -248,27 +249,39 @@ class _Reader:
             found.append((place, step))
         return found
 
-    def _owners(self, declared: Json, found: list[tuple[Place, StepFields]]) -> Owners:
+    def _set_in(self, found: list[tuple[Place, StepFields]]) -> dict[str, str]:
+        """The variables that steps set, and whose: they are read for that alone first.
+
+        What is wrong is said when they are read with all names known.
+        """
+        tree = replace(self.tree, problems=[])
+        actions = ActionReader(
+            tree, StepExpressions(tree, NAMES), "", lambda _name: None
+        )
+        for place, step in found:
+            steps.StepReader(place, actions, step).read(self.names, None)
+        return actions.sets
+
+    def _owners(self, declared: Json, sets: dict[str, str]) -> dict[str, str]:
+        """Whose variables are that are no model's."""
+        owners = {name: owner for name, owner in sets.items() if owner != "model"}
         said = self.value.get("owners")
-        owners = set_in(step for _, step in found)
-        if said is None:
-            return owners
-        if not isinstance(said, dict):
+        if not isinstance(said, dict | None):
             what = f"expected owners by variable, got {describe(said)}"
             self.tree.error(("owners",), what)
-            return owners
-        for name, owner in said.items():
+            said = None
+        for name, owner in (said or {}).items():
             place = ("owners", name)
             if owner not in OWNERS:
                 hint = did_you_mean(str(owner), OWNERS)
                 what = f"expected model or tool, got {describe(owner)}{hint}"
                 self.tree.error(place, what)
-            elif name not in {*declared, *owners.known}:
+            elif name not in {*declared, *sets}:
                 hint = did_you_mean(name, declared)
                 self.tree.error(place, f"no variable is named {name!r}{hint}")
             else:
-                owners = owners.with_owner(name, owner)
-        return owners
+                owners[name] = owner
+        return {name: owner for name, owner in owners.items() if owner != "model"}
 
     def _stop(self, expressions: StepExpressions) -> PrematureStop | None:
         value = self.fields.on_premature_stop
@@ -283,10 +296,10 @@ class _Reader:
         return stop
 
     def _check_use(
-        self, declared: Json, owners: Owners, expressions: StepExpressions
+        self, declared: Json, sets: Json, expressions: StepExpressions
     ) -> None:
         for name in declared:
-            if name not in expressions.used and name not in owners.known:
+            if name not in expressions.used and name not in sets:
                 key = "variables" if name in self.fields.variables else _SESSIONS
                 place = (key, name)
                 self.tree.warn(place, "no step asks for this variable, or sets it")

@@ -167,18 +167,19 @@ class StepReader(StepPart):
         for number, value in enumerate(self.fields.transitions):
             place = (*self.place, "transitions", number)
             _, fields = check(TransitionFields, self.tree, value, place)
+            at = (*place, "on_transition")
+            deeds = self.actions.read(at, fields.on_transition)
             if not isinstance(fields.to, str):
                 continue
             if fields.to not in names:
                 way = meant(fields.to, names)
                 self.tree.error((*place, "to"), f"no step is named {fields.to!r}{way}")
-            at = (*place, "on_transition")
             found.append({
                 "to": fields.to,
                 "when": self.expressions.condition((*place, "when"), fields.when),
                 "text": _written(fields.when),
                 "at": self.actions.at(place),
-                "do": self.actions.read(at, fields.on_transition),
+                "do": deeds,
             })  # fmt: skip
         if self.fields.exit_when is not None:
             found += self._next(after)
