@@ -23,9 +23,9 @@ ROOMS = (
     "testing", "__main__", "cli", "doctor", "mcp", "__init__", "api", "worker",
     "claude_cli", "llama", "endpoint", "agent_loop", "nodes", "host", "rules",
     "workflows", "pipelines", "engine", "validation", "worktrees", "tasks", "flow",
-    "agents", "report", "metrics", "freshness", "change", "tracing", "store", "policy",
-    "protocol", "process", "config", "setting", "shipped", "routes", "own_files",
-    "hints", "errors", "extras",
+    "agents", "report", "metrics", "freshness", "change", "tracing", "store",
+    "operation", "policy", "protocol", "process", "config", "setting", "shipped",
+    "routes", "own_files", "hints", "errors", "extras",
 )  # fmt: skip
 
 # Pure as a whole; anywhere else a module that is says so in its docstring.

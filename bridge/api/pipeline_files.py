@@ -155,21 +155,18 @@ def _answer_fields(agents: Agents, name: str) -> Collection[str] | None:
 
 
 def _arguments_of(name: str) -> Arguments | str:
-    from pydantic import AliasChoices
-
     from bridge.tasks.tool_table import find_tool
 
     try:
-        fields = find_tool(name).arguments.model_fields
+        arguments = find_tool(name).arguments.values()
     except BridgeError as error:
         return str(error)
-    wanted: dict[str, bool] = {}
-    for key, each in fields.items():
-        alias = each.validation_alias
-        others = [*alias.choices] if isinstance(alias, AliasChoices) else []
-        # Of several names any will do, which is checked when it is called.
-        names = dict.fromkeys([key, *(one for one in others if isinstance(one, str))])
-        wanted |= {name: each.is_required() and len(names) == 1 for name in names}
+    # Of several names any will do, which is checked when it is called.
+    wanted = {
+        spelt: each.is_needed and len(each.spellings) == 1
+        for each in arguments
+        for spelt in each.spellings
+    }
     # Files that were written for other programs give it; it is ignored here.
     return wanted | {"session_id": False}
 

@@ -7,13 +7,8 @@ are the one server of hostbridge.
 from __future__ import annotations
 
 from collections.abc import Collection
-from typing import TYPE_CHECKING
 
 from bridge.agents.diagnostic import did_you_mean_tool
-from bridge.hints import did_you_mean
-
-if TYPE_CHECKING:
-    from pydantic.fields import FieldInfo
 
 # Those of agents and variables; a step calls none of them, but for spawn_agent.
 OF_AGENTS = frozenset({
@@ -36,30 +31,9 @@ def callable_tools() -> frozenset[str]:
 
 def wrong_arguments(tool: str, arguments: Collection[str]) -> dict[str, str]:
     """What is wrong with the arguments of a call, by name; those it lacks by none."""
-    from bridge.tasks.tool_table import IGNORED, TOOLS
+    from bridge.tasks.tool_table import TOOLS
 
-    fields = TOOLS[tool].arguments.model_fields
-    names = {name: {name, *_aliases(field)} for name, field in fields.items()}
-    known = {each for spelt in names.values() for each in spelt}
-    found = {
-        name: f"{tool} has no argument {name!r}{did_you_mean(name, known)}"
-        for name in arguments
-        if name not in known and name not in IGNORED
-    }
-    lacking = [
-        name
-        for name, field in fields.items()
-        if field.is_required() and names[name].isdisjoint(arguments)
-    ]
-    return found | ({"": f"{tool} needs {', '.join(lacking)}"} if lacking else {})
-
-
-def _aliases(field: FieldInfo) -> set[str]:
-    from pydantic import AliasChoices
-
-    said = field.validation_alias
-    choices = said.choices if isinstance(said, AliasChoices) else [said or field.alias]
-    return {each for each in choices if isinstance(each, str)}
+    return TOOLS[tool].wrong_names(arguments)
 
 
 def own_tools() -> frozenset[str]:
