@@ -160,14 +160,14 @@ class Operation:
     @cached_property
     def schema(self) -> dict[str, Any]:
         """The JSON Schema of its arguments."""
-        schema: dict[str, Any] = self._model.model_json_schema(by_alias=False)
-        return schema
+        schema: dict[str, Any] = self._model.model_json_schema()
+        return {name: value for name, value in schema.items() if name != "title"}
 
     @cached_property
     def _model(self) -> Any:
         from pydantic import ConfigDict, create_model
 
-        fields: Any = {name: _field(each) for name, each in self.arguments.items()}
+        fields: Any = {_key(name): _field(a) for name, a in self.arguments.items()}
         strict = ConfigDict(extra="forbid", frozen=True)
         return create_model(self.name, __config__=strict, **fields)
 
@@ -221,11 +221,18 @@ class Operation:
     def call(self, where: Any, checked: Any) -> Any:
         """Do it, with checked arguments; those that are None count as not given."""
         given = {
-            self.arguments[name].parameter: value
-            for name, value in checked
-            if value is not None
+            each.parameter: value
+            for name, each in self.arguments.items()
+            if (value := getattr(checked, _key(name))) is not None
         }
         return self.deed(where, **given)
+
+
+def _key(name: str) -> str:
+    """What an argument is called in the model: not as the model's own methods are."""
+    from pydantic import BaseModel
+
+    return f"{name}_" if hasattr(BaseModel, name) else name
 
 
 def _read(value: Any, argument: Argument) -> Any:

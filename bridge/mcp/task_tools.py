@@ -1,4 +1,4 @@
-"""The tools on tasks: names, schemas and deeds are those of one table.
+"""The tools on tasks over MCP, called for whoever makes the call.
 
 A claim over MCP belongs to the session that calls, or to its agent, and ends with the
 session's process, an agent's with its request, too; an agent of a run acts for the run.
@@ -8,27 +8,22 @@ Export and import are not here.
 from __future__ import annotations
 
 import os
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import mcp_types
 import orjson
 
-from bridge.api.bridge import Bridge
 from bridge.api.task_tools import call_tool
-from bridge.mcp.caller import identify
 from bridge.mcp.results import MAX_ANSWER_BYTES, MAX_TEXT_CHARS
 from bridge.mcp.starting import Wanted, next_step, start
+from bridge.mcp.tools import Call
 from bridge.protocol.ids import RequestId
 from bridge.protocol.wording import in_shell, shortened
 from bridge.store.host_process import identify as process_of
 from bridge.tasks.claims import holder_in, holder_of_run
 from bridge.tasks.task import Holder
-from bridge.tasks.tool_table import TOOLS
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from bridge.api.project import Project
     from bridge.mcp.caller import Caller
     from bridge.mcp.serving import Serving
@@ -39,39 +34,15 @@ _LONG = ("description", "validationCriteria", "reason")
 _TEXT_CHARS = 200
 
 
-def listed() -> list[mcp_types.Tool]:
-    """The tools, as a client sees them."""
-    return [
-        mcp_types.Tool(
-            name=tool.name,
-            description=tool.about,
-            input_schema=tool.schema,
-            output_schema={"type": "object"},
-            annotations=mcp_types.ToolAnnotations(
-                read_only_hint=not tool.changes,
-                destructive_hint=False,
-                open_world_hint=False,
-            ),
-        )
-        for tool in TOOLS.values()
-    ]
-
-
-def call(
-    folder: Path | None,
-    serving: Serving,
-    name: str,
-    arguments: dict[str, Any],
-    meta: Mapping[str, Any] | None,
-    client: str,
+def call_on_tasks(
+    call: Call, name: str, arguments: dict[str, Any]
 ) -> mcp_types.CallToolResult:
     """Call one of them for whoever makes this call.
 
     Raises:
         BridgeError: it is refused.
     """
-    bridge = Bridge.open(folder)
-    caller = identify(bridge, meta, client)
+    bridge, caller, serving, _ = call
     agents = _Agents(bridge, caller, serving)
     found = call_tool(
         bridge.store, bridge.settings, name, arguments,
