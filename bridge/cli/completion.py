@@ -146,6 +146,10 @@ def _whole_parser() -> argparse.ArgumentParser:
         one = commands.add_parser(name, help=line, description=line, add_help=False)
         module = import_module(f"bridge.cli.{name}")
         _add(one, (*getattr(module, "OPTIONS", ()), *COMMON))
+        if verbs := getattr(module, "VERBS", {}):
+            below = one.add_subparsers()
+            for verb, (about, _, options) in verbs.items():
+                _add(below.add_parser(verb, help=about, add_help=False), options)
     return parser
 
 

@@ -46,6 +46,12 @@ class Option(NamedTuple):
         """Whether it has a name on the command line."""
         return self.names[0].startswith("-")
 
+    def is_given(self, found: Any) -> bool:
+        """Whether the words that were read have it, and not just its default."""
+        dest = self.names[-1].lstrip("-").replace("-", "_")
+        value = getattr(found, self.settings.get("dest", dest))
+        return value not in (None, False, self.settings.get("default"))
+
 
 def option(
     name: str,

@@ -40,7 +40,8 @@ RANKS = (Priority.HIGH, Priority.NORMAL, Priority.LOW)
 
 StatusName = Literal["open", "in_progress", "needs_review", "closed", "escalated"]
 PriorityName = Annotated[
-    Literal["high", "normal", "low", 1, 2, 3], Says("high, normal or low (or 1, 2, 3).")
+    Literal["high", "normal", "low", 1, 2, 3],
+    Says("How urgent: high, normal or low (or 1, 2, 3)."),
 ]
 
 
@@ -187,7 +188,7 @@ class TaskQuery(ReadyQuery, total=False):
 class FilterOptions(TaskQuery, total=False):
     """Which tasks, and how many of them at most."""
 
-    limit: int
+    limit: Annotated[int, Says("At most so many.")]
 
 
 class UnknownTask(InvalidRequest):

@@ -151,7 +151,12 @@ class Tasks:
         with self.database.write() as connection:
             return changes.update(connection, ref, values, self.store.now_ms())
 
-    def delete(self, ref: Ref, *, with_children: bool = False) -> Found:
+    def delete(
+        self,
+        ref: Called,
+        *,
+        with_children: Annotated[bool, Says("And all below it.")] = False,
+    ) -> Found:
         """Remove a task for good; what was removed.
 
         Raises:
@@ -216,7 +221,10 @@ class Tasks:
             return claims.release(connection, self.store, ref, holder, force=force)
 
     def review(
-        self, ref: Called, *, note: Annotated[str, Says("What to look at.")] = ""
+        self,
+        ref: Called,
+        *,
+        note: Annotated[str, Says("What to look at.", option="--reason TEXT")] = "",
     ) -> Task:
         """Say that a task is done, and needs a look; it is let go, but by a run."""
         now_ms, holder = self.store.now_ms(), self._holder
