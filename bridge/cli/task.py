@@ -15,6 +15,7 @@ For example:
 import sys
 from argparse import Namespace
 from collections.abc import Callable, Iterable
+from functools import wraps
 from typing import Any, cast
 
 from bridge.api.bridge import Bridge
@@ -22,7 +23,7 @@ from bridge.api.task_holder import person_here
 from bridge.cli.exit_codes import Exit
 from bridge.cli.inputs import read_words
 from bridge.cli.interrupts import Interrupts
-from bridge.cli.options import AS_JSON, option, switch
+from bridge.cli.options import option, switch
 from bridge.cli.output import complain, prose, say, say_json, tell
 from bridge.cli.progress import ProgressLine
 from bridge.cli.screen import screen_of
@@ -34,10 +35,10 @@ from bridge.cli.task_text import (
     tree_lines,
     tree_value,
 )
-from bridge.cli.verbs import Verb, given_in, option_of
+from bridge.cli.verbs import Verbs, given_in, option_of
 from bridge.errors import InvalidRequest
-from bridge.operation import about, arguments_of, keys_of
-from bridge.tasks.task import FilterOptions, Task, TaskContent, TaskOptions
+from bridge.operation import arguments_of, keys_of
+from bridge.tasks.task import FilterOptions, Task, TaskContent
 from bridge.tasks.task_data import json_form
 from bridge.tasks.tasks import Tasks
 
@@ -47,12 +48,21 @@ _OF_READY = tuple(each for each in _FILTERS if each.name not in ("status", "assi
 _CONTENT = (*keys_of(TaskContent),)
 
 
+_NAMED: dict[str, Any] = {"metavar": "TASK", "completes": "tasks"}
+_TASK = option("task", **_NAMED, help="Which task.")
+_TASKS = option("tasks", **_NAMED, nargs="+", help="Which tasks.")
+_ON = option("--on", **_NAMED, action="append", help="It waits until this is closed.")
+VERBS = Verbs()
+
+
 def _open() -> Tasks:
     bridge = Bridge.open()
     return Tasks(bridge.store, person_here(bridge.store, bridge.settings))
 
 
+@VERBS.add(*map(option_of, _FILTERS), switch("--all", help="Also what is closed."))
 def _list(options: Namespace) -> int:
+    """List what is not closed, or what fits; the default."""
     which = given_in(options, _FILTERS)
     if not options.all:
         which = {"status": _OPEN, **which}
@@ -60,7 +70,22 @@ def _list(options: Namespace) -> int:
     return _look(options, _open().list(**cast("FilterOptions", which)), nothing)
 
 
+@VERBS.add(option("task", **_NAMED, nargs="?", help="Where to begin."))
+def _tree(options: Namespace) -> int:
+    """Show a task and all below it, or all tasks."""
+    branches = _open().tree(options.task)
+    if options.as_json:
+        for value in tree_value(branches):
+            say_json(value)
+    else:
+        lines = tree_lines(branches, screen_of(sys.stdout).width)
+        say(*(lines or ["no task is here yet"]))
+    return Exit.OK
+
+
+@VERBS.add(*map(option_of, _OF_READY))
 def _ready(options: Namespace) -> int:
+    """List what can be begun, the most urgent first."""
     which = cast("FilterOptions", given_in(options, _OF_READY))
     nothing = "nothing is ready; see what is there: hostbridge task"
     return _look(options, _open().ready(**which), nothing)
@@ -77,18 +102,9 @@ def _look(options: Namespace, found: list[Task], nothing: str) -> int:
     return Exit.OK
 
 
-def _tree(options: Namespace) -> int:
-    branches = _open().tree(options.task)
-    if options.as_json:
-        for value in tree_value(branches):
-            say_json(value)
-    else:
-        lines = tree_lines(branches, screen_of(sys.stdout).width)
-        say(*(lines or ["no task is here yet"]))
-    return Exit.OK
-
-
+@VERBS.add(_TASK)
 def _show(options: Namespace) -> int:
+    """Show all of one task."""
     tasks = _open()
     task = tasks.get(options.task)
     holder = tasks.holder_of(task.number)
@@ -115,21 +131,6 @@ def _tell(options: Namespace, changed: Iterable[Task]) -> int:
     return Exit.OK if is_any else Exit.FAILED
 
 
-def _create(options: Namespace) -> int:
-    fields = _fields(options) | {"depends_on": options.on or ()}
-    title = " ".join(options.title)
-    return _tell(options, [_open().create(title, **cast("TaskOptions", fields))])
-
-
-def _update(options: Namespace) -> int:
-    fields: Any = _fields(options)
-    if options.title is not None:
-        fields["title"] = options.title
-    if not fields:
-        raise InvalidRequest(f"update needs what to change; see: {options.prog} -h")
-    return _tell(options, [_open().update(options.task, **fields)])
-
-
 def _fields(options: Namespace) -> dict[str, Any]:
     """What is said of the task."""
     given = given_in(options, _CONTENT)
@@ -138,18 +139,40 @@ def _fields(options: Namespace) -> dict[str, Any]:
     return given
 
 
-def _depend(options: Namespace) -> int:
-    tasks = _open()
-    if not (options.on or options.not_on):
-        raise InvalidRequest("task depend needs --on TASK, or --not-on TASK")
-    for other in options.not_on or ():
-        tasks.depend_no_more(options.task, other)
-    for other in options.on or ():
-        tasks.depend(options.task, other)
-    return _tell(options, [tasks.get(options.task)])
+@VERBS.add(
+    option("title", metavar="TITLE", nargs="+", help="One line."),
+    *map(option_of, _CONTENT),
+    _ON,
+)
+def _create(options: Namespace) -> int:
+    """Add a task, and print its number."""
+    fields: Any = _fields(options) | {"depends_on": options.on or ()}
+    return _tell(options, [_open().create(" ".join(options.title), **fields)])
 
 
+@VERBS.add(
+    _TASK,
+    option("--title", metavar="TEXT", help="Another title."),
+    *map(option_of, _CONTENT),
+)
+def _update(options: Namespace) -> int:
+    """Change a task; what is left out stays."""
+    fields: Any = _fields(options)
+    if options.title is not None:
+        fields["title"] = options.title
+    if not fields:
+        raise InvalidRequest(f"update needs what to change; see: {options.prog} -h")
+    return _tell(options, [_open().update(options.task, **fields)])
+
+
+@VERBS.add(
+    option("tasks", **_NAMED, nargs="*", default=[], help="Which tasks."),
+    option("--under", **_NAMED, help="The first that is ready below this one."),
+    option("--assignee", metavar="NAME", help="Who takes it."),
+    switch("--keep", help="Until it is released, whatever ends before."),
+)
 def _claim(options: Namespace) -> int:
+    """Take tasks, or the first that is ready."""
     tasks = _open()
     holder = tasks.holder
     if options.assignee is not None:
@@ -165,8 +188,36 @@ def _claim(options: Namespace) -> int:
     return _tell(options, [found] if found else [])
 
 
+def _add_verb(deed: Callable[..., Task | list[Task]]) -> None:
+    """Add a verb of `Tasks` that is done to each task that is named."""
+    _, *arguments = arguments_of(deed, without=("holder",))
+
+    @VERBS.add(_TASKS, *map(option_of, arguments))
+    @wraps(deed)
+    def run(options: Namespace) -> int:
+        tasks, given = _open(), given_in(options, arguments)
+        done = (deed(tasks, word, **given) for word in options.tasks)
+        each = (one for t in done for one in (t if isinstance(t, list) else [t]))
+        return _tell(options, each)
+
+
+_add_verb(Tasks.release)
+_add_verb(Tasks.review)
+
+
+@VERBS.add(
+    _TASKS,
+    option("--reason", metavar="TEXT", help="What was changed."),
+    option(
+        "--route",
+        metavar="ROUTE",
+        completes="routes",
+        help="host (an open session), claude, local or endpoint; by default an open "
+        "session, or what BRIDGE_CLI_FALLBACK says.",
+    ),
+)
 def _validate(options: Namespace) -> int:
-    """Have each task looked at, and print the verdict; fails if one has not passed."""
+    """Have an agent look whether tasks are done; exit code 1 if one is not."""
     bridge, is_good = Bridge.open(), True
     for word in options.tasks:
         found = _validated(bridge, word, options)
@@ -206,152 +257,46 @@ def _verdict_lines(found: dict[str, Any]) -> list[str]:
     return lines
 
 
-_NAMED: dict[str, Any] = {"metavar": "TASK", "completes": "tasks"}
-_TASK = option("task", **_NAMED, help="Which task.")
-_TASKS = option("tasks", **_NAMED, nargs="+", help="Which tasks.")
-_ON = option("--on", **_NAMED, action="append", help="It waits until this is closed.")
+for each in (Tasks.escalate, Tasks.close, Tasks.reopen, Tasks.delete):
+    _add_verb(each)
 
 
-def _verb(deed: Callable[..., Task | list[Task]]) -> Verb:
-    """A verb of `Tasks` that is done to each task that is named."""
-    _, *arguments = arguments_of(deed, without=("holder",))
+@VERBS.add(
+    _TASK,
+    _ON,
+    option("--not-on", **_NAMED, action="append", help="It waits for this no more."),
+)
+def _depend(options: Namespace) -> int:
+    """Have a task wait for others, or wait no more."""
+    tasks = _open()
+    if not (options.on or options.not_on):
+        raise InvalidRequest("task depend needs --on TASK, or --not-on TASK")
+    for other in options.not_on or ():
+        tasks.depend_no_more(options.task, other)
+    for other in options.on or ():
+        tasks.depend(options.task, other)
+    return _tell(options, [tasks.get(options.task)])
 
-    def run(options: Namespace) -> int:
-        tasks, given = _open(), given_in(options, arguments)
-        done = (deed(tasks, word, **given) for word in options.tasks)
-        each = (task for found in done for task in _all(found))
-        return _tell(options, each)
 
-    line = about(deed).partition("\n\n")[0]
-    return Verb(line, run, (_TASKS, *map(option_of, arguments), AS_JSON))
-
-
-def _all(found: Task | list[Task]) -> list[Task]:
-    return found if isinstance(found, list) else [found]
+@VERBS.add(
+    option("--out", metavar="FILE", completes="file", help="Write them there, whole.")
+)
+def _export(options: Namespace) -> int:
+    """Print every task as a line of JSON."""
+    return export(_open(), options)
 
 
-VERBS = {
-    "list": Verb(
-        "List what is not closed, or what fits; the default.",
-        _list,
-        (
-            *map(option_of, _FILTERS),
-            switch("--all", help="Also what is closed."),
-            AS_JSON,
-        ),
+@VERBS.add(
+    option("file", metavar="FILE|-", completes="file", help="What to read, or -."),
+    option(
+        "tasks", **_NAMED, nargs="*", default=[], help="Those that --prefer is for."
     ),
-    "tree": Verb(
-        "Show a task and all below it, or all tasks.",
-        _tree,
-        (option("task", **_NAMED, nargs="?", help="Where to begin."), AS_JSON),
+    option(
+        "--prefer",
+        choices=("ours", "theirs"),
+        help="Which side counts where both changed a task.",
     ),
-    "ready": Verb(
-        "List what can be begun, the most urgent first.",
-        _ready,
-        (*map(option_of, _OF_READY), AS_JSON),
-    ),
-    "show": Verb("Show all of one task.", _show, (_TASK, AS_JSON)),
-    "create": Verb(
-        "Add a task, and print its number.",
-        _create,
-        (
-            option("title", metavar="TITLE", nargs="+", help="One line."),
-            *map(option_of, _CONTENT),
-            _ON,
-            AS_JSON,
-        ),
-    ),
-    "update": Verb(
-        "Change a task; what is left out stays.",
-        _update,
-        (
-            _TASK,
-            option("--title", metavar="TEXT", help="Another title."),
-            *map(option_of, _CONTENT),
-            AS_JSON,
-        ),
-    ),
-    "claim": Verb(
-        "Take tasks, or the first that is ready.",
-        _claim,
-        (
-            option("tasks", **_NAMED, nargs="*", default=[], help="Which tasks."),
-            option("--under", **_NAMED, help="The first that is ready below this one."),
-            option("--assignee", metavar="NAME", help="Who takes it."),
-            switch("--keep", help="Until it is released, whatever ends before."),
-            AS_JSON,
-        ),
-    ),
-    "release": _verb(Tasks.release),
-    "review": _verb(Tasks.review),
-    "validate": Verb(
-        "Have an agent look whether tasks are done; 1 if one is not.",
-        _validate,
-        (
-            _TASKS,
-            option("--reason", metavar="TEXT", help="What was changed."),
-            option(
-                "--route",
-                metavar="ROUTE",
-                completes="routes",
-                help="host (an open session), claude, local or endpoint; by default an "
-                "open session, or what BRIDGE_CLI_FALLBACK says.",
-            ),
-            AS_JSON,
-        ),
-    ),
-    "escalate": _verb(Tasks.escalate),
-    "close": _verb(Tasks.close),
-    "reopen": _verb(Tasks.reopen),
-    "delete": _verb(Tasks.delete),
-    "depend": Verb(
-        "Have a task wait for others, or wait no more.",
-        _depend,
-        (
-            _TASK,
-            _ON,
-            option(
-                "--not-on", **_NAMED, action="append", help="It waits for this no more."
-            ),
-            AS_JSON,
-        ),
-    ),
-    "export": Verb(
-        "Print every task as a line of JSON.",
-        lambda options: export(_open(), options),
-        (
-            option(
-                "--out",
-                metavar="FILE",
-                completes="file",
-                help="Write them to a file, at once and whole.",
-            ),
-            AS_JSON,
-        ),
-    ),
-    "import": Verb(
-        "Merge an export, or tasks of other programs.",
-        lambda options: import_(_open(), options),
-        (
-            option(
-                "file",
-                metavar="FILE|-",
-                completes="file",
-                help="What to read; - for stdin.",
-            ),
-            option(
-                "tasks",
-                **_NAMED,
-                nargs="*",
-                default=[],
-                help="What --prefer is to decide about, if not all.",
-            ),
-            option(
-                "--prefer",
-                choices=("ours", "theirs"),
-                help="Which side counts where both changed a task.",
-            ),
-            AS_JSON,
-        ),
-    ),
-}
+)
+def _import_(options: Namespace) -> int:
+    """Merge an export, or tasks of other programs."""
+    return import_(_open(), options)

@@ -13,15 +13,31 @@ from typing import Any, Literal, NamedTuple, get_args, get_origin
 from bridge.cli.numbers import MOST, number
 from bridge.cli.options import AS_JSON, Option, option, switch
 from bridge.cli.parser import UsageError
-from bridge.operation import Argument
+from bridge.operation import Argument, about
+
+Deed = Callable[[Namespace], int]
 
 
 class Verb(NamedTuple):
     """What a command can do: a line of help, the deed, and what it takes."""
 
     about: str
-    run: Callable[[Namespace], int]
-    options: tuple[Option, ...] = (AS_JSON,)
+    run: Deed
+    options: tuple[Option, ...]
+
+
+class Verbs(dict[str, Verb]):
+    """The verbs of a command, in the order of its help; each takes --json."""
+
+    def add(self, *options: Option) -> Callable[[Deed], Deed]:
+        """Make a function the verb of its name; the docstring is the line of help."""
+
+        def added(deed: Deed) -> Deed:
+            line = about(deed).partition("\n\n")[0]
+            self[deed.__name__.strip("_")] = Verb(line, deed, (*options, AS_JSON))
+            return deed
+
+        return added
 
 
 def options_of(module: ModuleType) -> tuple[Option, ...]:
