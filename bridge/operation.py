@@ -98,9 +98,10 @@ def about(deed: Callable[..., Any]) -> str:
 
 
 def keys_of(content: type, defaults: Mapping[str, Any] = _NONE) -> Iterator[Argument]:
-    """The keys of a TypedDict, as arguments; None by default."""
+    """The keys of a TypedDict, as arguments; None by default, of a switch False."""
     for name, kind in get_type_hints(content, include_extras=True).items():
-        yield _argument(name, kind, defaults.get(name))
+        is_switch = getattr(kind, "__origin__", kind) is bool
+        yield _argument(name, kind, defaults.get(name, False if is_switch else None))
 
 
 def arguments_of(

@@ -7,14 +7,18 @@ from __future__ import annotations
 
 from argparse import Namespace
 from collections.abc import Callable, Iterable
+from datetime import timedelta
 from types import ModuleType
 from typing import Any, Literal, NamedTuple, get_args, get_origin
 
+from bridge.cli.durations import duration
 from bridge.cli.numbers import MOST, number
 from bridge.cli.options import AS_JSON, Option, option, switch
 from bridge.cli.parser import UsageError
 from bridge.operation import Argument, about
 
+# What a shell offers for a value, by the word that stands for it.
+_COMPLETES = {"AGENT": "agents", "TASK": "tasks", "TASK|none": "tasks"}
 Deed = Callable[[Namespace], int]
 
 
@@ -47,37 +51,33 @@ def options_of(module: ModuleType) -> tuple[Option, ...]:
     return (*getattr(module, "OPTIONS", ()), *of_verbs.values())
 
 
-def option_of(argument: Argument) -> Option:
+def option_of(argument: Argument, heading: str = "Options", **more: Any) -> Option:
     """The option that stands for an argument of an operation."""
-    members, says = argument.members, argument.says
-    name = _name(argument)
-    settings: dict[str, Any] = {"help": says.text}
+    members, says, name = argument.members, argument.says, _name(argument)
+    settings: dict[str, Any] = {"heading": heading, "help": says.text}
     if bool in members:
-        return switch(name, **settings)
+        return switch(name, **settings | more)
     words = [w for m in members if get_origin(m) is Literal for w in get_args(m)]
+    said = [word for word in says.option.split() if not word.startswith("--")]
     if any(get_origin(member) is list for member in members):
         settings["action"] = "append"
     if words:
-        return option(name, choices=[w for w in words if type(w) is str], **settings)
-    if int in members and str not in members:
+        settings["choices"] = [word for word in words if isinstance(word, str)]
+    elif timedelta in members:
+        settings |= {"metavar": "TIME", "type": duration()}
+    elif int in members and str not in members:
         type_ = number(int(says.least or 0), int(says.most or MOST))
-        return option(name, metavar="N", type=type_, **settings)
-    value = _value(argument)
-    completes = "tasks" if value.startswith("TASK") else ""
-    return option(name, metavar=value, completes=completes, **settings)
+        settings |= {"metavar": "N", "type": type_}
+    else:
+        value = said[0] if said else "TASK" if int in members else "TEXT"
+        settings |= {"metavar": value, "completes": _COMPLETES.get(value, "")}
+    return option(name, **settings | more)
 
 
 def _name(argument: Argument) -> str:
-    said = argument.says.option.split()
-    usual = f"--{argument.parameter.replace('_', '-')}"
-    return next((word for word in said if word.startswith("--")), usual)
-
-
-def _value(argument: Argument) -> str:
-    """What stands for its value in the help: a task may be named by its number."""
-    usual = "TASK" if int in argument.members else "TEXT"
-    said = argument.says.option.split()
-    return next((word for word in said if not word.startswith("--")), usual)
+    usual = argument.parameter.removesuffix("_s").replace("_", "-")
+    words = argument.says.option.split()
+    return next((word for word in words if word.startswith("--")), f"--{usual}")
 
 
 def given_in(options: Namespace, arguments: Iterable[Argument]) -> dict[str, Any]:
@@ -89,7 +89,7 @@ def given_in(options: Namespace, arguments: Iterable[Argument]) -> dict[str, Any
     found = {}
     for each in arguments:
         name = _name(each)
-        value = getattr(options, name[2:].replace("-", "_"))
+        value = getattr(options, name[2:].replace("-", "_"), None)
         if value is not None:
             found[each.parameter] = value
         elif each.is_needed:

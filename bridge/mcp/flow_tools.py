@@ -9,7 +9,7 @@ import os
 from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Unpack
 
 import anyio
 from mcp_types import CallToolResult
@@ -19,6 +19,7 @@ from bridge.api.compiled_runs import WORKFLOW_SUFFIXES
 from bridge.api.flow_result import result_of_run
 from bridge.api.options import checked
 from bridge.api.run_flow import Runner
+from bridge.api.run_options import RunGiven
 from bridge.api.upkeep import Tender
 from bridge.engine import by_hand
 from bridge.engine.advance import advance
@@ -48,7 +49,6 @@ Mode = Annotated[
         "default a session, if one is open."
     ),
 ]
-MaxAgents = Annotated[int | None, Says("How many it may ask; then it is paused.")]
 Wait = Annotated[bool, Says("false: return at once; wait_for_flow gets the result.")]
 
 
@@ -63,16 +63,15 @@ async def run_flow(
     ],
     params: Annotated[dict[str, Any], Says("Its parameters; of a flow, texts.")] = {},  # noqa: B006 - nobody changes it
     mode: Mode = None,
-    max_agents: MaxAgents = None,
     timeout_s: Annotated[float | None, Says("When the whole run has to end.")] = None,
     wait: Wait = True,
+    **options: Unpack[RunGiven],
 ) -> CallToolResult:
     """Run a flow: agents one after the other (->) or side by side (||).
 
     For example: Explore:"Find the tests of {{what}}":found -> Plan:"Plan: {found}". If
     the result has `next`, do exactly that. To cancel the call is to cancel the run.
     """
-    given = {"max_agents": max_agents, "timeout_s": timeout_s}
 
     def begin(runner: Runner) -> str:
         is_file = not flow.endswith(SUFFIX) and os.path.isfile(flow)
@@ -80,8 +79,9 @@ async def run_flow(
             # What is wrong in it would be shown; and a pipeline starts programs, so
             # that a model runs those that its user knows by name.
             raise InvalidRequest(f"{flow}: expected a name, a file {SUFFIX} or a text")
-        known = checked("run", {**given, "route": route_of(runner, mode)})
-        return runner.begin(flow, params, known)
+        route = route_of(runner, mode)
+        given = checked("run", {**options, "timeout_s": timeout_s, "route": route})
+        return runner.begin(flow, params, given)
 
     return await begun(call, begin, wait=wait)
 

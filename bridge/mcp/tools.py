@@ -77,9 +77,6 @@ class AgentOptions(TypedDict, total=False):
     timeout_s: Annotated[
         float, Says("Its deadline in seconds; the agent's own, or 120.")
     ]
-    wait_quota: Annotated[
-        bool, Says("false: fail at a usage limit, do not wait for its end.")
-    ]
 
 
 async def start_agent(
@@ -101,6 +98,9 @@ async def start_agent(
         dict[str, Any] | None,
         Says("The JSON Schema that the answer must satisfy."),
     ] = None,
+    wait_quota: Annotated[
+        bool, Says("false: fail at a usage limit, do not wait for its end.")
+    ] = True,
     wait: Annotated[
         bool, Says("false: return at once; wait_for_agent gets the answer.")
     ] = True,
@@ -112,7 +112,8 @@ async def start_agent(
     the call is to cancel the agent.
     """
     bridge, caller, serving, _ = call
-    wanted = Wanted(prompt, agent, mode, schema, {**options})
+    given = {**options, "wait_quota": wait_quota}
+    wanted = Wanted(prompt, agent, mode, schema, given)
     here = await asyncio.to_thread(begin_here, bridge, caller, wanted)
     if here is not None:
         return _result(here)
