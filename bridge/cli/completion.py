@@ -55,10 +55,9 @@ def _questions(bridge: Bridge) -> Iterator[str]:
 
 
 def _settings(_: Bridge, /) -> Iterator[str]:
-    """The words of `hostbridge config`, and what can be set."""
+    """What can be set."""
     from bridge.config import TABLE
 
-    yield from ("get", "list", "set", "unset")
     yield from (key for key, each in TABLE.items() if not each.only_variable)
 
 
