@@ -239,6 +239,13 @@ def test_commands_load_no_definitions(command, tmp_path):
     assert "bridge.host.budgets" not in loaded
 
 
+def test_tasks_are_looked_at_without_what_checks_calls():
+    """What tools take, and how it is checked, is for those that call them."""
+    loaded = loaded_by("import bridge.cli.task, bridge.cli.parser, bridge.cli.verbs")
+
+    assert not loaded & {"pydantic", "jinja2", "bridge.tasks.tool_table"}
+
+
 def test_the_gate_loads_for_rules_only_what_reads_plain_conditions():
     """Ten rules that look at names and words cost little more than Python itself."""
     path = f"sys.path.append({str(PACKAGE.parent)!r})"

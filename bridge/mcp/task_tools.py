@@ -8,7 +8,7 @@ Export and import are not here.
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 import mcp_types
 import orjson
@@ -26,7 +26,7 @@ from bridge.tasks.task import Holder
 if TYPE_CHECKING:
     from bridge.api.project import Project
     from bridge.mcp.caller import Caller
-    from bridge.mcp.serving import Serving
+    from bridge.tasks.validation import Asked, StartAgent
 
 
 # What a task can say at length, and how much of it a list has if it is too long.
@@ -42,11 +42,10 @@ def call_on_tasks(
     Raises:
         BridgeError: it is refused.
     """
-    bridge, caller, serving, _ = call
-    agents = _Agents(bridge, caller, serving)
+    bridge, caller = call.bridge, call.caller
     found = call_tool(
         bridge.store, bridge.settings, name, arguments,
-        holder=holder_of(bridge, caller), start=agents.start,
+        holder=holder_of(bridge, caller), start=_starter(call),
     )  # fmt: skip
     if request_id := found.get("requestId"):
         # A session that calls has to start its own agent.
@@ -81,29 +80,20 @@ def _fitting(found: dict[str, Any]) -> dict[str, Any]:
     return found | {"tasks": short, "note": "long texts are cut: get_task has them"}
 
 
-class _Agents:
-    """Starts agents as start_agent does, in the name of whoever calls."""
+def _starter(call: Call) -> StartAgent:
+    """What starts agents as start_agent does, in the name of whoever calls."""
 
-    def __init__(self, project: Project, caller: Caller, serving: Serving) -> None:
-        self.project = project
-        self.caller = caller
-        self.serving = serving
-
-    def start(
-        self,
-        *,
-        agent: str,
-        prompt: str,
-        schema: dict[str, Any] | None,
-        task_id: str,
-        dedup_key: str,
-    ) -> str:
-        """Start it, unless that was done under this key."""
-        options = {"task_id": task_id, "dedup_key": dedup_key}
+    def begin(**asked: Unpack[Asked]) -> str:
+        task_id = asked["task_id"]
+        options = {"task_id": task_id, "dedup_key": asked["dedup_key"]}
         validate = ("hostbridge", "task", "validate", task_id, "--route", "claude")
-        otherwise = in_shell(*validate)
-        wanted = Wanted(prompt, agent, None, schema, options, otherwise)
-        return start(self.project, self.caller, wanted, self.serving).request_id
+        wanted = Wanted(
+            asked["prompt"], asked["agent"], None, asked["schema"], options,
+            in_shell(*validate),
+        )  # fmt: skip
+        return start(call.bridge, call.caller, wanted, call.serving).request_id
+
+    return begin
 
 
 def holder_of(project: Project, caller: Caller) -> Holder:
