@@ -8,7 +8,6 @@ from __future__ import annotations
 from argparse import Namespace
 from collections.abc import Callable, Iterable
 from datetime import timedelta
-from types import ModuleType
 from typing import Any, Literal, NamedTuple, get_args, get_origin
 
 from bridge.cli.durations import duration
@@ -42,13 +41,6 @@ class Verbs(dict[str, Verb]):
             return deed
 
         return added
-
-
-def options_of(module: ModuleType) -> tuple[Option, ...]:
-    """Every option of a command, those of its verbs each once."""
-    verbs: dict[str, Verb] = getattr(module, "VERBS", {})
-    of_verbs = {o.names: o for verb in verbs.values() for o in verb.options}
-    return (*getattr(module, "OPTIONS", ()), *of_verbs.values())
 
 
 def option_of(argument: Argument, heading: str = "Options", **more: Any) -> Option:

@@ -157,7 +157,9 @@ class Tasks:
         *,
         with_children: Annotated[bool, Says("And all below it.")] = False,
     ) -> Found:
-        """Remove a task for good; what was removed.
+        """Remove a task for good.
+
+        Returns what was removed.
 
         Raises:
             TaskRefused: it has children, or others depend on it.
@@ -226,7 +228,10 @@ class Tasks:
         *,
         note: Annotated[str, Says("What to look at.", option="--reason TEXT")] = "",
     ) -> Task:
-        """Say that a task is done, and needs a look; it is let go, but by a run."""
+        """Say that a task is done, and needs a look.
+
+        It is let go, unless a run has it.
+        """
         now_ms, holder = self.store.now_ms(), self._holder
         with self.database.write() as connection:
             return lifecycle.review(connection, ref, now_ms, note=note, holder=holder)

@@ -10,10 +10,10 @@ from importlib import import_module
 import forkserver
 import pytest
 from gitworld import git
+from optionlists import options_of
 
 from bridge.cli.commands import COMMANDS
 from bridge.cli.main import run
-from bridge.cli.verbs import options_of
 
 # What other exit codes are right where nobody is at a terminal, a session is open that
 # is no client, no agent answers or asks anything, and Claude Code is not installed.
@@ -40,7 +40,7 @@ def test_help_fits(capsys, monkeypatch, words, columns):
 
 @pytest.mark.parametrize("name", WITH_OPTIONS)
 def test_every_option_is_explained_in_a_sentence(name):
-    for option in options_of(import_module(f"bridge.cli.{name}")):
+    for option in options_of(name):
         help_ = option.settings["help"]
         assert re.match(r"[A-Z]|haiku|host", help_), help_
         assert help_.endswith("."), help_

@@ -1,15 +1,13 @@
 """How options and arguments are told apart, in every command."""
 
-from importlib import import_module
-
 import pytest
+from optionlists import options_of
 
 from bridge.cli import ask, wait
 from bridge.cli.commands import COMMANDS
 from bridge.cli.error_report import wants_json
 from bridge.cli.options import AS_JSON, COMMON, SHORT, option
 from bridge.cli.parser import parse, parse_verb
-from bridge.cli.verbs import options_of
 from bridge.errors import InvalidRequest
 
 A_TIME = "expected a time such as 90s, 5m or 1h30m, at least 0s, at most 30d"
@@ -33,7 +31,7 @@ def test_short_and_long_options_are_the_same(words):
 @pytest.mark.parametrize("name", sorted({*COMMANDS} - {"hook"}))
 def test_a_short_option_means_the_same_in_every_command(name):
     """And none hides one that every command has."""
-    options = [*options_of(import_module(f"bridge.cli.{name}")), *COMMON]
+    options = [*options_of(name), *COMMON]
 
     short = {each.names[-1]: each.names[0] for each in options if each.names[1:]}
     assert short.items() <= SHORT.items()
