@@ -29,7 +29,7 @@ from bridge.flow.library import SUFFIX
 from bridge.host.request_tokens import instruction
 from bridge.mcp.caller import Caller
 from bridge.mcp.flow_results import Checkpoint, flow_of, result_of
-from bridge.mcp.serving import Serving
+from bridge.mcp.serving import Serving, Stop
 from bridge.mcp.starting import HEADLESS, next_step
 from bridge.mcp.tools import WAIT_S, Call, Client, WaitS
 from bridge.operation import Says
@@ -127,10 +127,13 @@ async def begun(
         serve(runner, run_id, serving)
         return run_id
 
+    def stop_of(run_id: str) -> tuple[str, Stop]:
+        return run_id, partial(cancel, bridge, run_id)
+
     # A cancelled call has its run cancelled as soon as there is one.
     with anyio.CancelScope(shield=True):
-        run_id = await asyncio.to_thread(start)
-    with serving.waiting(run_id, partial(cancel, bridge, run_id)):
+        run_id = await asyncio.to_thread(serving.started, start, stop_of)
+    with serving.waiting(*stop_of(run_id)):
         wait_s = float("inf") if wait else 0.0
         return await followed(bridge, caller, run_id, wait_s, client)
 

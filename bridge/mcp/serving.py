@@ -9,7 +9,8 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import partial
-from threading import BoundedSemaphore
+from threading import BoundedSemaphore, Condition
+from typing import TypeVar
 
 from bridge.api.project import Project
 from bridge.api.wait import Waiter, cancel
@@ -19,6 +20,10 @@ from bridge.protocol.status import Stage, ignore
 from bridge.worker.worker import Worker
 
 _MANY = 256
+# To start an agent takes no longer, unless the store is locked.
+_START_S = 5.0
+T = TypeVar("T")
+Stop = Callable[[], object]
 _log = logging.getLogger(__name__)
 
 
@@ -34,6 +39,27 @@ class Serving:
         # How to cancel what was begun here, and what a caller waits for, by its id.
         self._begun: dict[str, Callable[[], object]] = {}
         self._awaited: dict[str, Callable[[], object]] = {}
+        self._starts = Condition()
+        self._starting = 0
+
+    def started(
+        self, start: Callable[[], T], stop_of: Callable[[T], tuple[str, Stop]]
+    ) -> T:
+        """Start something in a thread; its caller waits for it from that moment on.
+
+        Whoever ends the server meanwhile waits until it is known what to stop.
+        """
+        with self._starts:
+            self._starting += 1
+        try:
+            found = start()
+            awaited, stop = stop_of(found)
+            self._awaited[awaited] = stop
+        finally:
+            with self._starts:
+                self._starting -= 1
+                self._starts.notify_all()
+        return found
 
     def begin(
         self, project: Project, worker: Worker, request_id: RequestId, timeout_s: float
@@ -72,6 +98,8 @@ class Serving:
 
     def end(self) -> None:
         """Cancel what was begun or is awaited, and wait until nothing runs."""
+        with self._starts:
+            self._starts.wait_for(lambda: not self._starting, _START_S)
         for each, stop in (self._begun | self._awaited).items():
             try:
                 stop()

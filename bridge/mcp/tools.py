@@ -20,8 +20,8 @@ from bridge.api.wait import cancel
 from bridge.errors import WaitTimeout
 from bridge.mcp import results
 from bridge.mcp.caller import Caller, variables_for
-from bridge.mcp.serving import Serving
-from bridge.mcp.starting import Mode, Wanted, next_step, start
+from bridge.mcp.serving import Serving, Stop
+from bridge.mcp.starting import Mode, Started, Wanted, next_step, start
 from bridge.mcp.working_here import begin_here
 from bridge.operation import Says
 from bridge.protocol.names import GENERAL
@@ -117,11 +117,16 @@ async def start_agent(
     here = await asyncio.to_thread(begin_here, bridge, caller, wanted)
     if here is not None:
         return _result(here)
+    begin = partial(start, bridge, caller, wanted, serving)
+
+    def stop_of(started: Started) -> tuple[str, Stop]:
+        return started.request_id, partial(cancel, bridge.quick, started.request_id)
+
     # A cancelled call has its agent cancelled as soon as there is one.
     with anyio.CancelScope(shield=True):
-        started = await asyncio.to_thread(start, bridge, caller, wanted, serving)
-    request_id = started.request_id
-    with serving.waiting(request_id, partial(cancel, bridge.quick, request_id)):
+        started = await asyncio.to_thread(serving.started, begin, stop_of)
+    request_id, stop = stop_of(started)
+    with serving.waiting(request_id, stop):
         if started.offer is None and wait:
             wait_s = started.timeout_s + _GRACE_S
             return _result(await wait_for(bridge, request_id, wait_s, call.client))
