@@ -21,15 +21,9 @@ if TYPE_CHECKING:
     from bridge.api.aio import AsyncBridge
     from bridge.api.bridge import Bridge, ask, spawn_agent, start_agent
     from bridge.api.flow_result import FlowResult
-    from bridge.api.options import (
-        AskOptions,
-        BuildOptions,
-        RunOptions,
-        SubmitOptions,
-        ValidateOptions,
-        WaitOptions,
-    )
+    from bridge.api.options import AskOptions, SubmitOptions, WaitOptions
     from bridge.api.result import Result
+    from bridge.api.run_options import BuildOptions, RunOptions, ValidateOptions
     from bridge.api.validation_result import BuildResult
     from bridge.change.scope import Scope
     from bridge.errors import (
@@ -102,8 +96,8 @@ _MODULES = {
     name: module
     for module, names in {
         "protocol.agent_output": "AgentOutput Evidence",
-        "api.options": "AskOptions BuildOptions RunOptions SubmitOptions "
-        "ValidateOptions WaitOptions",
+        "api.options": "AskOptions SubmitOptions WaitOptions",
+        "api.run_options": "BuildOptions RunOptions ValidateOptions",
         "api.flow_result": "FlowResult",
         "api.aio": "AsyncBridge",
         "api.bridge": "Bridge ask spawn_agent start_agent",

@@ -11,6 +11,7 @@ import os
 import re
 import subprocess
 import sys
+from importlib import import_module
 from pathlib import Path
 
 from bridge.cli.commands import COMMANDS
@@ -28,6 +29,8 @@ def main() -> None:
     parts = ["", shown("--help")]
     for name in COMMANDS:
         parts += [f"### {name}\n", shown(f"{name} --help")]
+        for verb in getattr(import_module(f"bridge.cli.{name}"), "VERBS", ()):
+            parts += [f"#### {name} {verb}\n", shown(f"{name} {verb} --help")]
     PAGE.write_text(kept + LAST_LINE + "\n".join(parts))
 
 

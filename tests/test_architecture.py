@@ -24,8 +24,8 @@ ROOMS = (
     "worker", "claude_cli", "llama", "endpoint", "agent_loop", "nodes", "bound",
     "rules", "workflows", "pipelines", "engine", "validation", "worktrees", "tasks",
     "flow", "agents", "report", "metrics", "freshness", "change", "tracing", "store",
-    "policy", "protocol", "process", "config", "setting", "shipped", "routes",
-    "own_files", "hints", "errors", "extras",
+    "operation", "policy", "protocol", "process", "config", "setting", "shipped",
+    "routes", "own_files", "hints", "errors", "extras",
 )  # fmt: skip
 
 # Pure as a whole; anywhere else a module that is says so in its docstring.
@@ -253,6 +253,13 @@ def test_commands_load_no_definitions(command, tmp_path):
     assert not loaded & {"hashlib", "hmac"}
     # Nobody waits for a session, since none is open.
     assert "bridge.bound.budgets" not in loaded
+
+
+def test_tasks_are_looked_at_without_what_checks_calls():
+    """What tools take, and how it is checked, is for those that call them."""
+    loaded = loaded_by("import bridge.cli.task, bridge.cli.parser, bridge.cli.verbs")
+
+    assert not loaded & {"pydantic", "jinja2", "bridge.tasks.tool_table"}
 
 
 def test_the_gate_loads_for_rules_only_what_reads_plain_conditions():

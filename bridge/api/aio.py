@@ -37,16 +37,17 @@ from bridge.errors import InvalidRequest
 from bridge.protocol.status import ignore
 from bridge.protocol.type_checks import check
 from bridge.protocol.wording import quoted
+from bridge.tasks.tasks import Tasks
 
 if TYPE_CHECKING:
     from typing_extensions import TypeForm
 
-    from bridge.api.async_tasks import AsyncTasks
     from bridge.api.bridge import Json
     from bridge.api.options import WaitOptions
     from bridge.api.result import Result
 
 P = ParamSpec("P")
+S = TypeVar("S")
 T = TypeVar("T")
 
 _RUNS = frozenset(
@@ -59,15 +60,21 @@ _RUNS = frozenset(
 
 
 def _in_thread(
-    method: Callable[Concatenate[Bridge, P], T],
-) -> Callable[Concatenate[AsyncBridge, P], Coroutine[Any, Any, T]]:
+    method: Callable[Concatenate[S, P], T],
+) -> Callable[Concatenate[_Awaited, P], Coroutine[Any, Any, T]]:
     """The same method, run in one of asyncio's threads."""
 
     @wraps(method)
-    async def call(self: AsyncBridge, /, *args: P.args, **kwargs: P.kwargs) -> T:
-        return await asyncio.to_thread(method, self.bridge, *args, **kwargs)
+    async def call(self: _Awaited, /, *args: P.args, **kwargs: P.kwargs) -> T:
+        return await asyncio.to_thread(method, self._blocking, *args, **kwargs)
 
     return call
+
+
+class _Awaited:
+    """What has the methods of a blocking object, awaited."""
+
+    _blocking: Any
 
 
 @contextmanager
@@ -149,7 +156,7 @@ def _waiting(
     return call
 
 
-class AsyncBridge:
+class AsyncBridge(_Awaited):
     """`Bridge` for asyncio: the same methods with the same arguments, awaited.
 
     The exceptions: `wait` takes one request, `as_completed` is for many. `on_stage`,
@@ -158,7 +165,7 @@ class AsyncBridge:
     """
 
     def __init__(self, bridge: Bridge) -> None:
-        self.bridge = bridge
+        self.bridge = self._blocking = bridge
 
     @classmethod
     def open(cls, path: Path | str | None = None) -> AsyncBridge:
@@ -168,8 +175,6 @@ class AsyncBridge:
     @property
     def tasks(self) -> AsyncTasks:
         """The tasks of this project; see `Bridge.tasks`."""
-        from bridge.api.async_tasks import AsyncTasks
-
         return AsyncTasks(self.bridge.tasks)
 
     submit = _in_thread(Bridge.submit)
@@ -274,3 +279,36 @@ class AsyncBridge:
             results = await in_thread(lambda: wait(wanted, schema=schema, **same))
             while result := await in_thread(lambda: next(results, None)):
                 yield result
+
+
+class AsyncTasks(_Awaited):
+    """`Tasks` for asyncio: the same verbs with the same arguments, awaited.
+
+    A call that is cancelled may still be done; each is one transaction. `tasks` is the
+    blocking one.
+    """
+
+    def __init__(self, tasks: Tasks) -> None:
+        self.tasks = self._blocking = tasks
+
+    get = _in_thread(Tasks.get)
+    list = _in_thread(Tasks.list)
+    tree = _in_thread(Tasks.tree)
+    ready = _in_thread(Tasks.ready)
+    counts = _in_thread(Tasks.counts)
+    holder_of = _in_thread(Tasks.holder_of)
+    create = _in_thread(Tasks.create)
+    create_all = _in_thread(Tasks.create_all)
+    update = _in_thread(Tasks.update)
+    delete = _in_thread(Tasks.delete)
+    depend = _in_thread(Tasks.depend)
+    depend_no_more = _in_thread(Tasks.depend_no_more)
+    claim = _in_thread(Tasks.claim)
+    claim_next = _in_thread(Tasks.claim_next)
+    release = _in_thread(Tasks.release)
+    review = _in_thread(Tasks.review)
+    escalate = _in_thread(Tasks.escalate)
+    close = _in_thread(Tasks.close)
+    reopen = _in_thread(Tasks.reopen)
+    export = _in_thread(Tasks.export)
+    import_ = _in_thread(Tasks.import_)

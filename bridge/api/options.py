@@ -1,11 +1,13 @@
 """The options of `ask`, `submit` and `wait`, spelt out and explained once.
 
+Those of runs are in `bridge.api.run_options`.
+
 `schema`, which decides the type of the answer, stands in the methods themselves.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Literal, TypedDict
 
 from bridge.config import LONGEST_S
@@ -23,11 +25,8 @@ if TYPE_CHECKING:
     from bridge.agents.definition import Mode
     from bridge.api.routing import RouteChoice
     from bridge.change.change import Change
-    from bridge.engine.run import Policy
-    from bridge.engine.view import RunView
     from bridge.protocol.outcome import Progress
     from bridge.protocol.question import Question
-    from bridge.validation.escalation import EscalateTo
 
 
 class RequestOptions(TypedDict, total=False):
@@ -134,94 +133,20 @@ class WaitOptions(TypedDict, total=False):
     on_question: Callable[[Question], Any]
 
 
-class RunOptions(TypedDict, total=False):
-    """The options of `Bridge.run`.
-
-    Attributes:
-        route: as in `RequestOptions`; auto is an open session, or what
-            `BRIDGE_CLI_FALLBACK` names.
-        session: the only host session that may take its requests.
-        timeout_s: when the whole run has to end; by default never.
-        step_timeout_s: how long each agent may take; by default as its definition says,
-            or an hour, and a day on the route host.
-        max_agents: how many agents may be asked, those of called flows included; then
-            the run is paused.
-        max_tokens: how many tokens they may use, as far as their routes tell; then no
-            other agent is asked, and the run is paused.
-        on_failure: what happens if a step fails and no condition looks at that: abort,
-            skip (go on without it) or ask (pause).
-        wait_quota: as in `RequestOptions`, for each of its agents.
-        on_change: called with a `RunView` when the run has changed, and now and then.
-    """
-
-    route: RouteChoice
-    session: str | None
-    timeout_s: float | timedelta | None
-    step_timeout_s: float | timedelta | None
-    max_agents: int | None
-    max_tokens: int | None
-    on_failure: Policy
-    wait_quota: bool | None
-    on_change: Callable[[RunView], None]
-
-
-class _LookOptions(RunOptions, total=False):
-    """What both `validate` and `build_and_validate` take.
-
-    Attributes:
-        validators: who looks at the change: the names of agents; by default those that
-            fit its complexity.
-        complexity: trivial, low, medium or high; by default as the change is found.
-        accept_degraded: whether the word of a small model, or of another than the one
-            wanted, counts.
-        together: whether one agent is asked for all of those that can be asked
-            together, in one reading of the change.
-    """
-
-    validators: str | Iterable[str] | None
-    complexity: str | None
-    accept_degraded: bool
-    together: bool
-
-
-class ValidateOptions(_LookOptions, total=False):
-    """The options of `Bridge.validate`; `timeout_s` is the most for each validator.
-
-    Attributes:
-        staged: look at what is staged in place of the files.
-        intent: what the change is meant to do, for the validators.
-    """
-
-    staged: bool
-    intent: str | None
-
-
-class BuildOptions(_LookOptions, total=False):
-    """The options of `Bridge.build_and_validate`.
-
-    Attributes:
-        agent: who builds; by default developer.
-        model: the model of that agent.
-        rounds: how often it builds at most before it is escalated; by default 3.
-        escalate_to: human, architect, coordinator or none; by default human.
-        in_worktree: build in a git worktree of its own, on a branch of its own.
-    """
-
-    agent: str | None
-    model: str | None
-    rounds: int | None
-    escalate_to: EscalateTo | None
-    in_worktree: bool
-
-
-_KNOWN = {
-    "validate": ValidateOptions.__optional_keys__,
-    "build": BuildOptions.__optional_keys__,
-    "run": RunOptions.__optional_keys__,
+_KNOWN: dict[str, frozenset[str]] = {
     "ask": AskOptions.__optional_keys__,
     "submit": SubmitOptions.__optional_keys__,
     "wait": WaitOptions.__optional_keys__,
 }
+
+
+def _known(of: str) -> frozenset[str]:
+    if of in _KNOWN:
+        return _KNOWN[of]
+    # What `submit` does not load.
+    from bridge.api.run_options import OF_RUNS
+
+    return frozenset(OF_RUNS[of].__annotations__)
 
 
 def checked(
@@ -232,7 +157,7 @@ def checked(
     Raises:
         InvalidRequest: there is no such option, or its value is of a wrong kind.
     """
-    known = _KNOWN[of]
+    known = _known(of)
     for name in options:
         if name not in known:
             hint = did_you_mean(name, {*known, "schema"}, 1)
@@ -240,7 +165,7 @@ def checked(
     given = {name: value for name, value in options.items() if value is not None}
     check(**given)
     durations = {n: seconds_in(each) for n, each in given.items() if n.endswith("_s")}
-    if of in ("run", "validate", "build"):
+    if of not in _KNOWN:
         for name, value_s in durations.items():
             check_time(name, value_s)
     return given | durations

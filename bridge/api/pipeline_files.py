@@ -227,16 +227,16 @@ def _answer_fields(agents: Agents, name: str) -> Collection[str] | None:
 
 def _arguments_of(name: str) -> Arguments | str:
     from bridge.tasks.tool_table import find_tool
-    from bridge.workflows.tool_lists import argument_names
 
     try:
-        find_tool(name)
+        arguments = find_tool(name).arguments.values()
     except BridgeError as error:
         return str(error)
     # Of several names any will do, which is checked when it is called.
-    taken = argument_names(name)
     wanted = {
-        one: needed and len(names) == 1 for names, needed in taken for one in names
+        spelt: each.is_needed and len(each.spellings) == 1
+        for each in arguments
+        for spelt in each.spellings
     }
     # Files that were written for other programs give it; it is ignored here.
     return wanted | {"session_id": False}

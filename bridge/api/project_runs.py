@@ -12,8 +12,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from bridge.api.flow_result import FlowResult
-    from bridge.api.options import BuildOptions, RunOptions, ValidateOptions
     from bridge.api.run_flow import Runner
+    from bridge.api.run_options import BuildOptions, RunOptions, ValidateOptions
     from bridge.api.validation_result import BuildResult
     from bridge.change.scope import Scope
     from bridge.validation.report import Validation

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from bridge.api.flow_result import FlowResult
-    from bridge.api.options import RunOptions
+    from bridge.api.run_options import RunOptions
     from bridge.config import Settings
     from bridge.flow.plan import Plan
     from bridge.host.calling_agent import RequestOrigin

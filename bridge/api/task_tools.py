@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 from bridge.api.submission import Submitter
 from bridge.api.task_holder import program_here
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from bridge.config import Settings
     from bridge.store.store import Store
     from bridge.tasks.task import Holder
-    from bridge.tasks.validation import StartAgent
+    from bridge.tasks.validation import Asked, StartAgent
 
 
 def call_tool(
@@ -40,16 +40,8 @@ def starter(store: Store, settings: Settings) -> StartAgent:
     """How a program starts an agent that nobody waits for: it submits a request."""
     submitter = Submitter(store, settings)
 
-    def start(
-        *,
-        agent: str,
-        prompt: str,
-        schema: dict[str, Any] | None,
-        task_id: str,
-        dedup_key: str,
-    ) -> str:
-        return submitter.submit(
-            prompt, agent, schema, {"task_id": task_id, "dedup_key": dedup_key}
-        )
+    def start(**asked: Unpack[Asked]) -> str:
+        given: Any = {name: asked[name] for name in ("task_id", "dedup_key")}
+        return submitter.submit(asked["prompt"], asked["agent"], asked["schema"], given)
 
     return start

@@ -6,7 +6,7 @@ What was begun by somebody else, over MCP or in a run, is waited for and not rep
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 from bridge.api.hosts import Hosts
 from bridge.api.model_support import check_here
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from bridge.protocol.request import Request
     from bridge.store.store import Store
     from bridge.tasks.task import Holder
+    from bridge.tasks.validation import Asked
 
 
 class Validation:
@@ -77,20 +78,14 @@ class Validation:
             store, settings, name, given, holder=self._holder, start=self._start
         )
 
-    def _start(
-        self,
-        *,
-        agent: str,
-        prompt: str,
-        schema: dict[str, Any] | None,
-        task_id: str,
-        dedup_key: str,
-    ) -> str:
+    def _start(self, **asked: Unpack[Asked]) -> str:
         """Ask, if there is somebody to answer."""
         settings = self._submitter.settings
-        given = {"task_id": task_id, "dedup_key": dedup_key}
+        given = {name: asked[name] for name in ("task_id", "dedup_key")}
         with self._submitter.opened() as store:
-            begun = draft(store, settings, prompt, agent, schema, given)
+            begun = draft(
+                store, settings, asked["prompt"], asked["agent"], asked["schema"], given
+            )
             planned = begun.plan(self._route)
             request = begun.on(planned.route)
             hosts = Hosts(store, settings)

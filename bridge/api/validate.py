@@ -31,8 +31,8 @@ from bridge.worktrees.checkouts import sweep
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from bridge.api.options import BuildOptions, ValidateOptions
     from bridge.api.run_flow import Runner
+    from bridge.api.run_options import BuildOptions, ValidateOptions
     from bridge.validation.report import Validation
 
 BUILDER = "developer"
@@ -104,7 +104,7 @@ def begin_build(
 
 def _of_run(given: Mapping[str, Any], *but: str) -> dict[str, Any]:
     """The options that are those of any run."""
-    from bridge.api.options import RunOptions
+    from bridge.api.run_options import RunOptions
 
     known = RunOptions.__optional_keys__ - {*but}
     return {name: value for name, value in given.items() if name in known}

@@ -22,74 +22,33 @@ For example:
 
 from argparse import Namespace
 from pathlib import Path
-from typing import Any
 
 from bridge.api.bridge import Bridge
-from bridge.cli.durations import duration
 from bridge.cli.inputs import read_words
-from bridge.cli.numbers import number
-from bridge.cli.options import AS_JSON, NO_WAIT_QUOTA, option, switch, timeout
-from bridge.cli.run_options import BOUNDS, BUDGETS
+from bridge.cli.options import AS_JSON, NO_WAIT_QUOTA, option
+from bridge.cli.run_options import ARGUMENTS, BUDGETS, TIMES, option_for
 from bridge.cli.run_shown import shown
 from bridge.cli.validate import SARIF, WHO_LOOKS, named, write_sarif
 from bridge.cli.validation_text import end_of_build
-from bridge.validation.escalation import ESCALATE_TO
+from bridge.cli.verbs import given_in
 
 _BUILDER = "Who builds it"
 OPTIONS = (
     option(
         "task", metavar="TASK|-", help="What is to be built; - reads it from stdin."
     ),
-    option(
-        "--agent",
-        metavar="AGENT",
-        heading=_BUILDER,
-        completes="agents",
-        help="Who builds; by default developer.",
-    ),
-    option(
-        "--model", metavar="MODEL", heading=_BUILDER, help="The model of that agent."
-    ),
-    switch(
-        "--worktree",
-        dest="in_worktree",
-        heading=_BUILDER,
-        help="Build in a git worktree of its own; what is approved is on its branch.",
-    ),
+    option_for("build", "agent", _BUILDER),
+    option_for("build", "model", _BUILDER),
+    option_for("build", "in_worktree", _BUILDER),
     *WHO_LOOKS,
-    option(
-        "--rounds",
-        metavar="N",
-        heading=BOUNDS,
-        type=number(1, 20),
-        help="How often it is built at most before it is escalated; by default 3.",
-    ),
-    option(
-        "--escalate-to",
-        metavar="WHOM",
-        heading=BOUNDS,
-        choices=ESCALATE_TO,
-        help="Who decides then: human (the default), architect, coordinator, none.",
-    ),
-    timeout("When the whole has to end; by default never.", heading=BOUNDS),
-    option(
-        "--step-timeout",
-        dest="step_timeout_s",
-        metavar="TIME",
-        heading=BOUNDS,
-        type=duration(),
-        help="How long each agent may take; by default as its definition says.",
-    ),
+    option_for("build", "rounds"),
+    option_for("build", "escalate_to"),
+    *TIMES,
     *BUDGETS,
     NO_WAIT_QUOTA,
     SARIF,
     AS_JSON,
 )
-_NAMED = (
-    "agent", "model", "in_worktree", "complexity", "accept_degraded", "together",
-    "route", "session", "rounds", "escalate_to", "timeout_s", "step_timeout_s",
-    "max_agents", "max_tokens", "wait_quota",
-)  # fmt: skip
 
 
 def command(options: Namespace) -> int:
@@ -98,8 +57,7 @@ def command(options: Namespace) -> int:
     task = options.task
     if task == "-":
         task = read_words(Path("-"), "what is to be built")
-    given: dict[str, Any] = {name: getattr(options, name) for name in _NAMED}
-    given["validators"] = named(options)
+    given = given_in(options, ARGUMENTS["build"]) | {"validators": named(options)}
     done = shown(
         bridge,
         lambda on_change: bridge.build_and_validate(task, on_change=on_change, **given),

@@ -55,10 +55,9 @@ def _questions(bridge: Bridge) -> Iterator[str]:
 
 
 def _settings(_: Bridge, /) -> Iterator[str]:
-    """The words of `hostbridge config`, and what can be set."""
+    """What can be set."""
     from bridge.config import TABLE
 
-    yield from ("get", "list", "set", "unset")
     yield from (key for key, each in TABLE.items() if not each.only_variable)
 
 
@@ -146,6 +145,10 @@ def _whole_parser() -> argparse.ArgumentParser:
         one = commands.add_parser(name, help=line, description=line, add_help=False)
         module = import_module(f"bridge.cli.{name}")
         _add(one, (*getattr(module, "OPTIONS", ()), *COMMON))
+        if verbs := getattr(module, "VERBS", {}):
+            below = one.add_subparsers()
+            for verb, (about, _, options) in verbs.items():
+                _add(below.add_parser(verb, help=about, add_help=False), options)
     return parser
 
 

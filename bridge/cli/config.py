@@ -1,10 +1,8 @@
 """The settings, where each comes from, and changing what lasts.
 
-`list` shows them all; it is the default. `get KEY` prints one value. `set KEY VALUE`
-writes it into a config.toml: this project's, if that has the setting already, or else
-yours, for all your projects; - as VALUE reads it from stdin. `unset KEY` takes it out
-again. A variable such as BRIDGE_SLOTS wins over both files, and the project's file wins
-over yours. Open sessions obey new limits at once.
+What is set goes into a config.toml: this project's, if that has the setting already, or
+else yours, for all your projects. A variable such as BRIDGE_SLOTS wins over both files,
+and the project's file wins over yours. Open sessions obey new limits at once.
 
 Changes are refused inside a Claude Code session: its model must not raise the limits
 that its user set.
@@ -21,23 +19,17 @@ from pathlib import Path
 
 from bridge.api.setting_files import Listed, Scope, SettingFiles
 from bridge.cli.exit_codes import Exit
-from bridge.cli.options import AS_JSON, option, switch
+from bridge.cli.options import option, switch
 from bridge.cli.output import complain, say, say_json, say_result
 from bridge.cli.screen import Line, screen_of
 from bridge.cli.table import Column, table
+from bridge.cli.verbs import Verbs
 from bridge.config import TABLE
-from bridge.errors import InvalidRequest
 from bridge.protocol.wording import in_shell
 from bridge.setting import number_text
 from bridge.store.sessions import live_sessions
 from bridge.store.store import Store
 
-_USES = {
-    "list": "list",
-    "get": "get KEY",
-    "set": "set KEY VALUE",
-    "unset": "unset KEY",
-}
 _COLUMNS = (
     Column("SETTING"),
     Column("VALUE", whole=True),
@@ -45,59 +37,18 @@ _COLUMNS = (
     Column("MEANING", least=20, spare=1),
 )
 
-OPTIONS = (
-    option(
-        "words",
-        metavar=f"[{'|'.join(_USES.values())}]",
-        nargs="*",
-        help="What to do; by default list.",
-        completes="settings",
-    ),
-    switch("--user", help="Change your own file, for all your projects."),
-    switch("--project", help="Change the file of this project."),
-    AS_JSON,
+_KEY = option("key", metavar="KEY", completes="settings", help="Which setting.")
+_WHERE = (
+    switch("--user", apart="file", help="Your own file, for all your projects."),
+    switch("--project", apart="file", help="The file of this project."),
 )
+VERBS = Verbs()
 
 
-def command(options: Namespace) -> int:
-    """Print or change settings; returns the exit code."""
-    what, *words = options.words or ["list"]
-    if what not in _USES or len(words) != _USES[what].count(" "):
-        uses = _USES.get(what) or " or ".join(_USES.values())
-        raise InvalidRequest(f"config {' '.join(options.words)}: expected {uses}")
-    if options.user and options.project:
-        raise InvalidRequest("--user and --project: choose one of them")
-    if what in ("list", "get") and (options.user or options.project):
-        raise InvalidRequest(f"--user and --project say what to change, not to {what}")
+@VERBS.add()
+def _list(options: Namespace) -> int:
+    """List all settings; the default."""
     files = SettingFiles(Path())
-    if what == "list":
-        return _list(options, files)
-    if what == "get":
-        found = files.find(words[0])
-        say_result(options, found, _words(found, is_short=False))
-        return _warn(files)
-    scope: Scope | None = None
-    if options.user or options.project:
-        scope = "user" if options.user else "project"
-    text = words[1] if what == "set" else None
-    if text == "-":
-        text = sys.stdin.readline().rstrip("\n")
-    key, path = files.change(words[0], text, scope)
-    done = f"set in {path}" if what == "set" else f"no longer set in {path}"
-    after = SettingFiles(Path())
-    if key not in TABLE:
-        say_result(options, {"key": key, "value": None}, f"{key}: {done}")
-        return _warn(after)
-    found = after.find(key)
-    words = f"{key} = {_words(found)}  ({found.source}; {done})"
-    if any(file.path == path and not file.is_obeyed for file in after.files()):
-        words = f"{key} is {done}, but nothing in that file counts until it is correct"
-    say_result(options, found, words)
-    _warn_of_others(after, found, path)
-    return _warn(after)
-
-
-def _list(options: Namespace, files: SettingFiles) -> int:
     listed = files.listed()
     if options.as_json:
         paths = {f"{scope}File": path for scope, path in files.paths.items()}
@@ -109,6 +60,51 @@ def _list(options: Namespace, files: SettingFiles) -> int:
             yet = "" if path.exists() else " (not there)"
             say(f"{scope} file: {path}{yet}")
     return _warn(files)
+
+
+@VERBS.add(_KEY)
+def _get(options: Namespace) -> int:
+    """Print one value."""
+    files = SettingFiles(Path())
+    found = files.find(options.key)
+    say_result(options, found, _words(found, is_short=False))
+    return _warn(files)
+
+
+@VERBS.add(
+    _KEY,
+    option("value", metavar="VALUE|-", help="To what; - reads it from stdin."),
+    *_WHERE,
+)
+def _set(options: Namespace) -> int:
+    """Set one, in a file."""
+    text = options.value
+    return _change(options, sys.stdin.readline().rstrip("\n") if text == "-" else text)
+
+
+@VERBS.add(_KEY, *_WHERE)
+def _unset(options: Namespace) -> int:
+    """Take one out of a file again."""
+    return _change(options, None)
+
+
+def _change(options: Namespace, text: str | None) -> int:
+    scope: Scope | None = None
+    if options.user or options.project:
+        scope = "user" if options.user else "project"
+    key, path = SettingFiles(Path()).change(options.key, text, scope)
+    done = f"no longer set in {path}" if text is None else f"set in {path}"
+    after = SettingFiles(Path())
+    if key not in TABLE:
+        say_result(options, {"key": key, "value": None}, f"{key}: {done}")
+        return _warn(after)
+    found = after.find(key)
+    words = f"{key} = {_words(found)}  ({found.source}; {done})"
+    if any(file.path == path and not file.is_obeyed for file in after.files()):
+        words = f"{key} is {done}, but nothing in that file counts until it is correct"
+    say_result(options, found, words)
+    _warn_of_others(after, found, path)
+    return _warn(after)
 
 
 def list_lines(listed: Iterable[Listed], width: int | None) -> Iterator[Line]:

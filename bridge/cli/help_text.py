@@ -8,37 +8,61 @@ from bridge.cli.screen import columns_of, wrapped
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
+    from types import ModuleType
 
     from bridge.cli.options import Option
+    from bridge.cli.verbs import Verb
 
 # Longer lines are hard to read.
 _WIDEST = 100
 _LEFT_WIDTH = 26
 
 
-def help_text(prog: str, options: Sequence[Option], doc: str, usage: str = "") -> str:
-    """The help of a command: usage, its module's docstring, arguments and options.
+def help_text(prog: str, module: ModuleType) -> str:
+    """The help of a command: usage, its docstring, verbs or arguments, and options.
 
     The docstring's last paragraph, the examples, ends it.
     """
+    *paragraphs, examples = (module.__doc__ or "").strip().split("\n\n")
+    options: Sequence[Option] = getattr(module, "OPTIONS", ())
+    verbs: dict[str, Verb] = getattr(module, "VERBS", {})
+    usage = getattr(module, "USAGE", "[VERB] ..." if verbs else "")
+    if verbs:
+        rows = [(f"{n} {_usage(v.options)}".strip(), v.about) for n, v in verbs.items()]
+        more = f"`{prog} VERB --help` shows the options of a verb."
+        paragraphs += [f"Verbs:\n{table(rows)}", more]
+    return _help(prog, usage, paragraphs, options, examples)
+
+
+def verb_help(prog: str, name: str, verb: Verb) -> str:
+    """The help of one verb of a command."""
+    return _help(f"{prog} {name}", "", [verb.about], verb.options)
+
+
+def _help(
+    prog: str,
+    usage: str,
+    paragraphs: Iterable[str],
+    options: Sequence[Option],
+    *end: str,
+) -> str:
     from bridge.cli.options import COMMON
 
-    arguments = [option for option in options if not option.is_flag]
+    usage = f"Usage: {prog} {usage or _usage(options)} [OPTIONS]"
+    sections = [_filled(" ".join(usage.split()), " " * 9), *map(_paragraph, paragraphs)]
+    said = (each.settings for each in options if not each.is_flag)
+    rows = [(each["metavar"], each["help"]) for each in said]
+    sections += [f"Arguments:\n{table(rows)}"] if rows else []
     flags = [option for option in options if option.is_flag]
-    *paragraphs, examples = doc.strip().split("\n\n")
-    usage = usage or " ".join(map(_in_usage, arguments))
-    sections = [
-        _filled(" ".join(f"Usage: {prog} {usage} [OPTIONS]".split()), " " * 9),
-        *map(_paragraph, paragraphs),
-    ]
-    if arguments:
-        rows = [(a.settings["metavar"], a.settings["help"]) for a in arguments]
-        sections.append("Arguments:\n" + table(rows))
     for heading in dict.fromkeys(flag.heading for flag in flags):
         rows = [_row(flag) for flag in flags if flag.heading == heading]
-        sections.append(f"{heading}:\n" + table(rows))
-    sections += ["Everywhere:\n" + table(map(_row, COMMON)), examples]
-    return "\n\n".join(sections)
+        sections.append(f"{heading}:\n{table(rows)}")
+    sections.append(f"Everywhere:\n{table(map(_row, COMMON))}")
+    return "\n\n".join([*sections, *end])
+
+
+def _usage(options: Sequence[Option]) -> str:
+    return " ".join(_in_usage(option) for option in options if not option.is_flag)
 
 
 def table(rows: Iterable[tuple[str, str]], *, left_width: int = _LEFT_WIDTH) -> str:
@@ -56,8 +80,9 @@ def table(rows: Iterable[tuple[str, str]], *, left_width: int = _LEFT_WIDTH) -> 
 
 
 def _paragraph(text: str) -> str:
-    """A paragraph as wide as fits; what is moved in is to be copied, line by line."""
-    return text if text.startswith(" ") else _filled(" ".join(text.split()))
+    """A paragraph as wide as fits; a table, or what is to be copied, as it is."""
+    is_whole = text.startswith((" ", "Verbs:\n"))
+    return text if is_whole else _filled(" ".join(text.split()))
 
 
 def _filled(text: str, below: str = "", *, indent: str = "") -> str:
@@ -75,7 +100,11 @@ def _row(flag: Option) -> tuple[str, str]:
 
 def _in_usage(argument: Option) -> str:
     metavar: str = argument.settings["metavar"]
-    if argument.settings.get("nargs") == "?":
-        return f"[{metavar}]"
-    is_many = argument.settings.get("nargs") == "+"
-    return f"{metavar}..." if is_many else metavar
+    match argument.settings.get("nargs"):
+        case "?":
+            return f"[{metavar}]"
+        case "+":
+            return f"{metavar}..."
+        case "*" if "[" not in metavar and "..." not in metavar:
+            return f"[{metavar}...]"
+    return metavar

@@ -9,6 +9,7 @@ import gc
 import os
 import sys
 from importlib import import_module
+from typing import Any
 
 from bridge.cli.commands import COMMANDS, GROUPS
 from bridge.cli.exit_codes import Exit
@@ -137,25 +138,31 @@ def _go_to(folders: list[str]) -> None:
 
 
 def _call(name: str, arguments: list[str]) -> int:
-    from bridge.cli.parser import is_help, parse
+    from bridge.cli.parser import is_help, parse, parse_verb
 
     module = import_module(f"bridge.cli.{name}")
     prog = f"hostbridge {name}"
+    verbs: dict[str, Any] = getattr(module, "VERBS", {})
     if is_help(arguments):
-        from bridge.cli.help_text import help_text
+        from bridge.cli.help_text import help_text, verb_help
         from bridge.cli.output import say
 
-        usage = getattr(module, "USAGE", "")
-        say(help_text(prog, module.OPTIONS, module.__doc__ or "", usage))
+        verb = next((word for word in arguments if word in verbs), None)
+        say(verb_help(prog, verb, verbs[verb]) if verb else help_text(prog, module))
         return Exit.OK
-    options = parse(prog, module.OPTIONS, arguments)
+    if verbs:
+        options = parse_verb(prog, {n: v.options for n, v in verbs.items()}, arguments)
+        command = verbs[options.verb].run
+    else:
+        options = parse(prog, module.OPTIONS, arguments)
+        command = module.command
     if options.no_color:
         from bridge.config import forbid_colour
 
         forbid_colour()
     if options.directory:
         _go_to(options.directory)
-    return int(module.command(options) or 0)
+    return int(command(options) or 0)
 
 
 def _bug(exc: Exception, arguments: list[str]) -> int:

@@ -31,11 +31,12 @@ from bridge.cli.models_text import (
     recommended_facts,
     recommended_lines,
 )
-from bridge.cli.options import AS_JSON, option, switch, timeout
+from bridge.cli.options import option, switch, timeout
 from bridge.cli.output import complain, say_json, tell
 from bridge.cli.screen import screen_of
+from bridge.cli.verbs import Verbs
 from bridge.config import Settings
-from bridge.errors import BridgeError, ExtraMissing, InvalidRequest, NoRoute
+from bridge.errors import BridgeError, ExtraMissing, NoRoute
 from bridge.llama import hub
 from bridge.llama.model_files import (
     Candidate,
@@ -48,24 +49,10 @@ from bridge.protocol.wording import one_line
 from bridge.setting import without_passwords
 from bridge.store.config_file import settings_at
 
-USAGE = "[list|pull [NAME]]"
-OPTIONS = (
-    option(
-        "what",
-        metavar="list|pull",
-        nargs="?",
-        choices=("list", "pull"),
-        default="list",
-        help="What to do; list by default.",
-    ),
-    option(
-        "which",
-        metavar="NAME",
-        nargs="?",
-        completes="downloads",
-        help="What to fetch: a name that `pull` lists, or OWNER/NAME/FILE.gguf.",
-    ),
-    AS_JSON,
+VERBS = Verbs()
+
+
+@VERBS.add(
     option(
         "--route",
         choices=("local", "endpoint"),
@@ -75,15 +62,9 @@ OPTIONS = (
     switch("--test", help="Load each model, and have it reply once."),
     timeout("How long a test may take; by default 2m.", least_s=0.1, default=120.0),
 )
-
-
-def command(options: Namespace) -> int:
-    """List the models, or fetch one; returns the exit code."""
+def _list(options: Namespace) -> int:
+    """List the models that are here; the default."""
     settings = settings_at(Path())
-    if options.what == "pull":
-        return _pull(options, settings)
-    if options.which is not None:
-        raise InvalidRequest(f"list takes no {options.which!r}")
     if options.route == "endpoint":
         return _list_of_server(options, settings)
     missing = _missing()
@@ -144,13 +125,24 @@ def _list_of_server(options: Namespace, settings: Settings) -> int:
     return 0 if in_use in names else 1
 
 
-def _pull(options: Namespace, settings: Settings) -> int:
+@VERBS.add(
+    option(
+        "which",
+        metavar="NAME",
+        nargs="?",
+        completes="downloads",
+        help="What to fetch: a name that `pull` lists, or OWNER/NAME/FILE.gguf.",
+    )
+)
+def _pull(options: Namespace) -> int:
+    """Fetch a model, or list some that are worth trying."""
     if options.which is None:
         if options.as_json:
             say_json({"models": recommended_facts()})
         else:
             tell(*recommended_lines(screen_of(sys.stdout).width))
         return 0
+    settings = settings_at(Path())
     wanted, folder = parse(options.which), models_folder(settings)
     try:
         path, source = hub.pull(wanted, folder, complain)

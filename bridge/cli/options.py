@@ -46,6 +46,12 @@ class Option(NamedTuple):
         """Whether it has a name on the command line."""
         return self.names[0].startswith("-")
 
+    def is_given(self, found: Any) -> bool:
+        """Whether the words that were read have it, and not just its default."""
+        dest = self.names[-1].lstrip("-").replace("-", "_")
+        value = getattr(found, self.settings.get("dest", dest))
+        return value not in (None, False, self.settings.get("default"))
+
 
 def option(
     name: str,
@@ -232,15 +238,16 @@ QUESTION = (
         metavar="ID",
         heading=WHO,
         completes="ids",
-        help="Ask the agent that answered this request, in the same conversation; what "
-        "is left open here is as it was there. Refused if that agent cannot be asked.",
+        help="Ask the agent that answered this request, in the same conversation; "
+        "options you omit keep that request's values. Refused if that agent cannot be "
+        "asked.",
     ),
     option(
         "--context",
         heading=WHO,
         choices=("session",),
-        help="Ask a fork of the open session, which knows all that was said there, and "
-        "of which nothing stays there. Off until `hostbridge config set --project "
+        help="Ask a fork of the open session: it knows the whole conversation, and "
+        "leaves no trace in it. Off until `hostbridge config set --project "
         "share_conversation true`.",
     ),
     option(
@@ -279,8 +286,8 @@ QUESTION = (
         metavar="N",
         heading=_REQUEST,
         type=number(1, 100),
-        help="How often to try where a try fails for a reason that may pass, later "
-        "each time; by default as the agent's definition says, or 2.",
+        help="How many attempts, in all, where one fails for a reason that may pass, "
+        "with growing pauses; by default as the agent's definition says, or 2.",
     ),
     NO_WAIT_QUOTA,
 )

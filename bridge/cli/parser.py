@@ -6,7 +6,7 @@ word with white space in it is an argument, too, even if it begins with a dash.
 
 import argparse
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any, NoReturn
 
@@ -69,8 +69,7 @@ class _Parser(argparse.ArgumentParser):
             named = f"{option}: " if option.startswith("-") else ""
             message = f"{named}expected {', '.join(known)}, got {got!r}"
             message += did_you_mean(got, known)
-        name = self.prog.rpartition(" ")[2]
-        raise UsageError(f"{name}: {message}; see `{self.prog} --help`")
+        raise UsageError(f"{_named(self.prog)}: {message}; see `{self.prog} --help`")
 
 
 def is_help(words: Sequence[str]) -> bool:
@@ -86,6 +85,39 @@ def parse(
     Raises:
         UsageError: an option is unknown or wrong, or an argument is missing.
     """
+    found, others = _flags_in(prog, options, words)
+    return _with_arguments(prog, options, others, found)
+
+
+def parse_verb(
+    prog: str, verbs: Mapping[str, Sequence[Option]], words: Sequence[str]
+) -> argparse.Namespace:
+    """The same for a command with verbs, and the `verb`, the first if none is named.
+
+    Options may stand before the verb, too.
+
+    Raises:
+        UsageError: also if there is no such verb, or the verb has no such option.
+    """
+    options = {each.names: each for those in verbs.values() for each in those}
+    found, others = _flags_in(prog, [*options.values()], words)
+    settings = {"nargs": "?", "default": next(iter(verbs)), "choices": (*verbs,)}
+    verb = Option(("verb",), settings)
+    _with_arguments(prog, [verb], others[:1], found)
+    prog = f"{prog} {found.verb}"
+    known = [each.names for each in verbs[found.verb]]
+    for each in options.values():
+        if each.is_flag and each.names not in known and each.is_given(found):
+            takes = ", ".join(names[-1] for names in known if names[0][0] == "-")
+            what = f"takes no {each.names[-1]}; it takes {takes}"
+            raise UsageError(f"{_named(prog)} {what}")
+    return _with_arguments(prog, verbs[found.verb], others[1:], found)
+
+
+def _flags_in(
+    prog: str, options: Sequence[Option], words: Sequence[str]
+) -> tuple[argparse.Namespace, list[str]]:
+    """The options in `words`, and the other words."""
     flags = [*(option for option in options if option.is_flag), *COMMON]
     arguments = [option for option in options if not option.is_flag]
     before = _before_dashes(words)
@@ -98,10 +130,25 @@ def parse(
             flag_parser.error(_no_such_option(word, flags, arguments))
     # What has a meaning of its own to a few commands.
     found.after_dashes = words[len(before) + 1 :] if "--" in words else None
-    others += found.after_dashes or ()
+    return found, [*others, *(found.after_dashes or ())]
+
+
+def _with_arguments(
+    prog: str,
+    options: Sequence[Option],
+    words: Sequence[str],
+    found: argparse.Namespace,
+) -> argparse.Namespace:
+    """The same options, with the arguments in the words beside them."""
+    arguments = [option for option in options if not option.is_flag]
     argument_parser = _Parser(prog, arguments, prefix_chars=_NO_PREFIX)
     found.prog = prog
-    return argument_parser.parse_args(others, found)
+    return argument_parser.parse_args(words, found)
+
+
+def _named(prog: str) -> str:
+    """A command as errors name it, without the program."""
+    return prog.removeprefix("hostbridge ")
 
 
 def only_for(options: argparse.Namespace, verbs: Sequence[str], *names: str) -> None:

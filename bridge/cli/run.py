@@ -30,7 +30,6 @@ from bridge.api.flow_files import NAMED
 from bridge.api.flow_result import FlowResult
 from bridge.api.validation_result import kind_of
 from bridge.bound.session_above import only_by_hand
-from bridge.cli.durations import duration
 from bridge.cli.exit_codes import Exit
 from bridge.cli.inputs import read_pairs, read_words
 from bridge.cli.options import (
@@ -39,10 +38,9 @@ from bridge.cli.options import (
     NO_WAIT_QUOTA,
     SESSION,
     option,
-    timeout,
 )
 from bridge.cli.output import complain, say, say_json, visible
-from bridge.cli.run_options import BOUNDS, BUDGETS, ROUTE
+from bridge.cli.run_options import ARGUMENTS, BUDGETS, ROUTE, TIMES, option_for
 from bridge.cli.run_shown import shown
 from bridge.cli.run_text import (
     CHANGED,
@@ -50,6 +48,7 @@ from bridge.cli.run_text import (
     stands,
     ways_out,
 )
+from bridge.cli.verbs import given_in
 from bridge.cli.which_run import which_run
 from bridge.engine.view import view
 from bridge.errors import InvalidRequest
@@ -78,33 +77,13 @@ OPTIONS = (
     ),
     ROUTE,
     SESSION,
-    timeout("When the whole run has to end; by default never.", heading=BOUNDS),
-    option(
-        "--step-timeout",
-        dest="step_timeout_s",
-        metavar="TIME",
-        heading=BOUNDS,
-        type=duration(),
-        help="How long each agent may take; by default as its definition says, or 1h, "
-        "and a day in an open session.",
-    ),
+    *TIMES,
     *BUDGETS,
-    option(
-        "--on-failure",
-        metavar="abort|skip|ask",
-        choices=("abort", "skip", "ask"),
-        heading=BOUNDS,
-        help="If a step fails and no condition looks at that: abort (the default), "
-        "skip (go on without it), or ask (pause).",
-    ),
+    option_for("run", "on_failure"),
     NO_WAIT_QUOTA,
     ACCEPT_DEGRADED,
     AS_JSON,
 )
-_NAMED = (
-    "route", "session", "timeout_s", "step_timeout_s", "max_agents", "max_tokens",
-    "on_failure", "wait_quota",
-)  # fmt: skip
 
 
 def command(options: Namespace) -> int:
@@ -128,8 +107,7 @@ def command(options: Namespace) -> int:
             options.answers,
             as_json=options.as_json,
         )
-    given = {name: getattr(options, name) for name in _NAMED}
-    given = {name: value for name, value in given.items() if value is not None}
+    given = given_in(options, ARGUMENTS["run"])
 
     def go(on_change: Callable[[Any], None]) -> FlowResult:
         if not options.resume:

@@ -2,8 +2,10 @@
 
 from functools import partial
 
-from bridge.cli.numbers import number
-from bridge.cli.options import WHO, option
+from bridge.api.run_options import OF_RUNS
+from bridge.cli.options import WHO, Option, option
+from bridge.cli.verbs import option_of
+from bridge.operation import keys_of
 from bridge.setting import count
 
 BOUNDS = "Bounds"
@@ -14,20 +16,18 @@ ROUTE = option(
     completes="routes",
     help="host, claude, local, endpoint, or auto, the default: an open session.",
 )
-# How much a run may use before it is paused.
+ARGUMENTS = {of: (*keys_of(content),) for of, content in OF_RUNS.items()}
+
+
+def option_for(of: str, name: str, heading: str = BOUNDS, **more: object) -> Option:
+    """The option that stands for an argument of `run`, `validate` or `build`."""
+    (argument,) = (each for each in ARGUMENTS[of] if each.name == name)
+    return option_of(argument, heading, **more)
+
+
+# How long a run may take, and how much it may use before it is paused.
+TIMES = (option_for("run", "timeout_s"), option_for("run", "step_timeout_s"))
 BUDGETS = (
-    option(
-        "--max-agents",
-        metavar="N",
-        heading=BOUNDS,
-        type=number(0),
-        help="How many agents it may ask; then it is paused.",
-    ),
-    option(
-        "--max-tokens",
-        metavar="N",
-        heading=BOUNDS,
-        type=partial(count(0).read, "--max-tokens"),
-        help="How many tokens they may use, such as 500k; then it is paused.",
-    ),
+    option_for("run", "max_agents"),
+    option_for("run", "max_tokens", type=partial(count(0).read, "--max-tokens")),
 )

@@ -1,11 +1,7 @@
 """Runs of flows: how far they are, and what a person can do with them.
 
-`show` tells of each step: its state, how long it took, which way a condition went, and
-what it waits for. `pause` lets what was asked go on and asks nothing more; `resume`
-goes on with a run that is paused, failed or cancelled, in an open session (`hostbridge
-run --resume` also waits for it, and serves it here); `cancel` ends it, gives up one
-that has failed, and removes its worktrees except what is not merged; `jump` goes on
-from another step, by its number or its label: what follows it starts anew.
+A run is named by its id, or by how that begins. What `pause`, `resume`, `cancel` and
+`jump` did is shown as by `show`.
 
 For example:
   hostbridge runs
@@ -31,6 +27,7 @@ from bridge.cli.run_text import (
     ways_out,
 )
 from bridge.cli.screen import screen_of
+from bridge.cli.verbs import Verb, Verbs
 from bridge.cli.which_run import step_of, which_run
 from bridge.engine import by_hand
 from bridge.engine.advance import advance
@@ -38,71 +35,15 @@ from bridge.engine.view import all_runs, view
 from bridge.errors import InvalidRequest
 from bridge.worktrees.leftovers import free
 
-_WHAT = ("list", "show", "pause", "resume", "cancel", "jump")
-OPTIONS = (
-    option(
-        "what",
-        metavar="list|show|pause|resume|cancel|jump",
-        nargs="?",
-        default="list",
-        choices=_WHAT,
-        help="What to do; list, the default.",
-    ),
-    option(
-        "run",
-        metavar="RUN",
-        nargs="?",
-        help="The run, or how its id begins; for show by default the latest.",
-    ),
-    option(
-        "step",
-        metavar="STEP",
-        nargs="?",
-        help="For jump: node-3, @label, or node-0/node-1 in a flow that it called.",
-    ),
-    AS_JSON,
-)
+_RUN = option("run", metavar="RUN", help="The run, or how its id begins.")
+_LATEST = "The run, or how its id begins; by default the latest."
+VERBS = Verbs()
 
 
-def command(options: Namespace) -> int:
-    """List, show, or act; returns the exit code."""
+@VERBS.add()
+def _list(options: Namespace) -> int:
+    """List all runs; the default."""
     bridge = Bridge.open()
-    if options.what == "list":
-        return _list(bridge, options)
-    if not options.run and options.what != "show":
-        raise InvalidRequest(f"runs {options.what} needs a RUN; see `hostbridge runs`")
-    if bool(options.step) != (options.what == "jump"):
-        raise InvalidRequest("runs jump takes a RUN and a STEP; the others only a RUN")
-    run_id = which_run(bridge, options.run) if options.run else _latest(bridge)
-    if options.what == "show":
-        # What has ended meanwhile is part of how far it is.
-        advance(bridge.store, bridge.settings, run_id)
-    else:
-        _act(bridge, options, run_id)
-    seen = view(bridge.store, run_id)
-    if options.as_json:
-        say_json(run_value(bridge, seen))
-        return Exit.OK
-    say(*run_lines(bridge, seen, screen_of(sys.stdout).width))
-    if seen.run["status"] == "completed" and (kind := kind_of(seen)):
-        from bridge.cli.validation_text import said_in
-
-        say("", *said_in(bridge, kind, run_id))
-    for checkpoint, node, _ in seen.checkpoints():
-        complain(waits_for_you(bridge, checkpoint, node))
-    for way in ways_out(seen.run):
-        complain(way)
-    return Exit.OK
-
-
-def _latest(bridge: Bridge) -> str:
-    """The run that was begun last."""
-    for run in all_runs(bridge.store):
-        return run[0] if isinstance(run, tuple) else run["run"]
-    raise InvalidRequest("nothing was run here; see `hostbridge run --help`")
-
-
-def _list(bridge: Bridge, options: Namespace) -> int:
     runs = [*all_runs(bridge.store)]
     if options.as_json:
         for run in runs:
@@ -119,23 +60,88 @@ def _list(bridge: Bridge, options: Namespace) -> int:
     return Exit.OK
 
 
-def _act(bridge: Bridge, options: Namespace, run_id: str) -> None:
-    if options.what in ("resume", "jump"):
+@VERBS.add(option("run", **_RUN.settings | {"nargs": "?", "help": _LATEST}))
+def _show(options: Namespace) -> int:
+    """Tell of each step: its state, how long it took, and what it waits for."""
+    bridge = Bridge.open()
+    run_id = which_run(bridge, options.run) if options.run else _latest(bridge)
+    # What has ended meanwhile is part of how far it is.
+    advance(bridge.store, bridge.settings, run_id)
+    return _print(bridge, options, run_id)
+
+
+def _latest(bridge: Bridge) -> str:
+    """The run that was begun last."""
+    for run in all_runs(bridge.store):
+        return run[0] if isinstance(run, tuple) else run["run"]
+    raise InvalidRequest("nothing was run here; see `hostbridge run --help`")
+
+
+def _act(options: Namespace) -> int:
+    bridge, verb = Bridge.open(), options.verb
+    run_id = which_run(bridge, options.run)
+    if verb in ("resume", "jump"):
         # Its user has stopped it: a model must not undo that.
-        name = f"hostbridge runs {options.what}"
-        only_by_hand(bridge.settings, bridge.store, name)
-    if options.what == "jump":
-        run_id, node = step_of(view(bridge.store, run_id), options.step)
+        only_by_hand(bridge.settings, bridge.store, f"hostbridge runs {verb}")
+    acted = run_id
+    if verb == "jump":
+        acted, node = step_of(view(bridge.store, run_id), options.step)
         act = partial(by_hand.jump, node=node)
     else:
-        act = getattr(by_hand, options.what)
-    run = advance(bridge.store, bridge.settings, run_id, act)
-    if options.what == "cancel" and run["root"] == run_id:
-        _free(bridge, run_id)
-    if options.what == "jump" and run["root"] != run_id:
+        act = getattr(by_hand, verb)
+    run = advance(bridge.store, bridge.settings, acted, act)
+    if verb == "cancel" and run["root"] == acted:
+        _free(bridge, acted)
+    if verb == "jump" and run["root"] != acted:
         # A called run goes on with whoever called it; that may run already.
         with suppress(InvalidRequest):
             advance(bridge.store, bridge.settings, run["root"], by_hand.resume)
+    return _print(bridge, options, run_id)
+
+
+_STEP = option(
+    "step",
+    metavar="STEP",
+    help="Which: node-3, @label, or node-0/node-1 in a flow that it called.",
+)
+VERBS |= {
+    "pause": Verb("Ask nothing more; what was asked goes on.", _act, (_RUN, AS_JSON)),
+    "resume": Verb(
+        "Go on with one that is paused, failed or cancelled, in an open session; "
+        "`hostbridge run --resume` also waits for it, and serves it here.",
+        _act,
+        (_RUN, AS_JSON),
+    ),
+    "cancel": Verb(
+        "End one, or give up one that has failed; removes its worktrees, except what "
+        "is not merged.",
+        _act,
+        (_RUN, AS_JSON),
+    ),
+    "jump": Verb(
+        "Go on from another step, by its number or its label; what follows it starts "
+        "anew.",
+        _act,
+        (_RUN, _STEP, AS_JSON),
+    ),
+}
+
+
+def _print(bridge: Bridge, options: Namespace, run_id: str) -> int:
+    seen = view(bridge.store, run_id)
+    if options.as_json:
+        say_json(run_value(bridge, seen))
+        return Exit.OK
+    say(*run_lines(bridge, seen, screen_of(sys.stdout).width))
+    if seen.run["status"] == "completed" and (kind := kind_of(seen)):
+        from bridge.cli.validation_text import said_in
+
+        say("", *said_in(bridge, kind, run_id))
+    for checkpoint, node, _ in seen.checkpoints():
+        complain(waits_for_you(bridge, checkpoint, node))
+    for way in ways_out(seen.run):
+        complain(way)
+    return Exit.OK
 
 
 def _free(bridge: Bridge, run_id: str) -> None:

@@ -14,20 +14,20 @@ For example:
 
 import sys
 from argparse import Namespace
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable
+from functools import wraps
 from typing import Any, cast
 
 from bridge.api.bridge import Bridge
 from bridge.api.task_holder import person_here
-from bridge.api.task_validation import Validation
 from bridge.cli.exit_codes import Exit
 from bridge.cli.inputs import read_words
 from bridge.cli.interrupts import Interrupts
+from bridge.cli.options import option, switch
 from bridge.cli.output import complain, prose, say, say_json, tell
 from bridge.cli.progress import ProgressLine
 from bridge.cli.screen import screen_of
 from bridge.cli.task_exchange import export, import_
-from bridge.cli.task_options import CONTENT, FILTERS, NAMES, TASK_OPTIONS, refuse_others
 from bridge.cli.task_text import (
     line_of,
     task_lines,
@@ -35,165 +35,191 @@ from bridge.cli.task_text import (
     tree_lines,
     tree_value,
 )
+from bridge.cli.verbs import Verbs, given_in, option_of
 from bridge.errors import InvalidRequest
-from bridge.tasks.task import FilterOptions, Task, TaskFields, TaskOptions
+from bridge.operation import arguments_of, keys_of
+from bridge.tasks.task import FilterOptions, Task, TaskContent
 from bridge.tasks.task_data import json_form
 from bridge.tasks.tasks import Tasks
-from bridge.tasks.validation import VALIDATOR
 
-OPTIONS = TASK_OPTIONS
-USAGE = "[VERB] [TASK|TITLE|FILE]..."
-_LOOKING = ("list", "tree", "ready", "show")
+_OPEN = ("open", "in_progress", "needs_review", "escalated")
+_FILTERS = (*keys_of(FilterOptions),)
+_OF_READY = tuple(each for each in _FILTERS if each.name not in ("status", "assignee"))
+_CONTENT = (*keys_of(TaskContent),)
 
 
-def command(options: Namespace) -> int:
-    """Do what the verb says; returns the exit code."""
-    verb: str = options.what
-    refuse_others(verb, options)
+_NAMED: dict[str, Any] = {"metavar": "TASK", "completes": "tasks"}
+_TASK = option("task", **_NAMED, help="Which task.")
+_TASKS = option("tasks", **_NAMED, nargs="+", help="Which tasks.")
+_ON = option("--on", **_NAMED, action="append", help="It waits until this is closed.")
+VERBS = Verbs()
+
+
+def _open() -> Tasks:
     bridge = Bridge.open()
-    tasks = Tasks(bridge.store, person_here(bridge.store, bridge.settings))
-    if verb in _LOOKING:
-        _look(tasks, verb, options)
-        return Exit.OK
-    if verb in ("export", "import"):
-        return (export if verb == "export" else import_)(tasks, options)
-    if verb == "validate":
-        return _validate(bridge, options)
-    is_any = False
-    # Each is done, and told, before the next: one that is refused undoes none.
-    for task in _change(tasks, verb, options):
-        is_any = True
-        if options.as_json:
-            say_json(json_form(task))
-        elif verb == "create":
-            say(task.ref)
-        else:
-            say(f"{'deleted: ' if verb == 'delete' else ''}{line_of(task)}")
-    return Exit.OK if is_any else Exit.FAILED
+    return Tasks(bridge.store, person_here(bridge.store, bridge.settings))
 
 
-def _look(tasks: Tasks, verb: str, options: Namespace) -> None:
-    width = screen_of(sys.stdout).width
-    if verb == "show":
-        task = tasks.get(options.words[0])
-        holder = tasks.holder_of(task.number)
-        if options.as_json:
-            say_json(json_form(task))
-        else:
-            now_ms = tasks.store.now_ms()
-            say(*task_lines(task, holder, now_ms, width))
-    elif verb == "tree":
-        branches = tasks.tree(*options.words)
-        if options.as_json:
-            for value in tree_value(branches):
-                say_json(value)
-        else:
-            say(*(tree_lines(branches, width) or ["no task is here yet"]))
+@VERBS.add(*map(option_of, _FILTERS), switch("--all", help="Also what is closed."))
+def _list(options: Namespace) -> int:
+    """List what is not closed, or what fits; the default."""
+    which = given_in(options, _FILTERS)
+    if not options.all:
+        which = {"status": _OPEN, **which}
+    nothing = 'no such task is here; hostbridge task create "…" adds one'
+    return _look(options, _open().list(**cast("FilterOptions", which)), nothing)
+
+
+@VERBS.add(option("task", **_NAMED, nargs="?", help="Where to begin."))
+def _tree(options: Namespace) -> int:
+    """Show a task and all below it, or all tasks."""
+    branches = _open().tree(options.task)
+    if options.as_json:
+        for value in tree_value(branches):
+            say_json(value)
     else:
-        look = tasks.list if verb == "list" else tasks.ready
-        _say_table(look(**_filter(verb, options)), verb, options, width)
+        lines = tree_lines(branches, screen_of(sys.stdout).width)
+        say(*(lines or ["no task is here yet"]))
+    return Exit.OK
 
 
-def _say_table(
-    found: list[Task], verb: str, options: Namespace, width: int | None
-) -> None:
+@VERBS.add(*map(option_of, _OF_READY))
+def _ready(options: Namespace) -> int:
+    """List what can be begun, the most urgent first."""
+    which = cast("FilterOptions", given_in(options, _OF_READY))
+    nothing = "nothing is ready; see what is there: hostbridge task"
+    return _look(options, _open().ready(**which), nothing)
+
+
+def _look(options: Namespace, found: list[Task], nothing: str) -> int:
     if options.as_json:
         for task in found:
             say_json(json_form(task))
     elif found:
-        say(*task_table(found, width))
+        say(*task_table(found, screen_of(sys.stdout).width))
     else:
-        tell(
-            "nothing is ready; see what is there: hostbridge task"
-            if verb == "ready"
-            else 'no such task is here; hostbridge task create "…" adds one'
-        )
+        tell(nothing)
+    return Exit.OK
 
 
-def _filter(verb: str, options: Namespace) -> FilterOptions:
-    given = {NAMES[name]: getattr(options, NAMES[name]) for name in FILTERS}
-    if verb == "list" and not (options.all or options.status):
-        given["status"] = ("open", "in_progress", "needs_review", "escalated")
-    return cast(
-        "FilterOptions", {name: v for name, v in given.items() if v is not None}
-    )
-
-
-def _change(tasks: Tasks, verb: str, options: Namespace) -> Iterator[Task]:
-    """Do it; yields each task that was changed."""
-    words: list[str] = options.words
-    if verb == "create":
-        fields = _fields(options) | {"depends_on": options.depends_on or ()}
-        yield tasks.create(" ".join(words), **cast("TaskOptions", fields))
-    elif verb == "update":
-        fields = _fields(options)
-        if not fields:
-            raise InvalidRequest(f"update needs what to change; see: {options.prog} -h")
-        yield tasks.update(words[0], **cast("TaskFields", fields))
-    elif verb == "depend":
-        yield _depend(tasks, words[0], options)
-    elif verb == "claim":
-        yield from _claim(tasks, words, options)
-    elif verb == "delete":
-        for word in words:
-            yield from tasks.delete(word, with_children=options.with_children)
+@VERBS.add(_TASK)
+def _show(options: Namespace) -> int:
+    """Show all of one task."""
+    tasks = _open()
+    task = tasks.get(options.task)
+    holder = tasks.holder_of(task.number)
+    if options.as_json:
+        say_json(json_form(task))
     else:
-        yield from map(_one_change(tasks, verb, options), words)
+        width, now_ms = screen_of(sys.stdout).width, tasks.store.now_ms()
+        say(*task_lines(task, holder, now_ms, width))
+    return Exit.OK
 
 
-def _one_change(tasks: Tasks, verb: str, options: Namespace) -> Callable[[str], Task]:
-    """What is done with each task that is named."""
-    reason: str = options.reason or ""
-    verbs: dict[str, Callable[[str], Task]] = {
-        "release": lambda word: tasks.release(word, force=options.force),
-        "review": lambda word: tasks.review(word, note=reason),
-        "escalate": lambda word: tasks.escalate(word, reason=reason),
-        "close": lambda word: tasks.close(word, reason=reason, force=options.force),
-        "reopen": tasks.reopen,
-    }
-    return verbs[verb]
+def _tell(options: Namespace, changed: Iterable[Task]) -> int:
+    """Tell of each task that was changed, before the next one is."""
+    is_any = False
+    for task in changed:
+        is_any = True
+        if options.as_json:
+            say_json(json_form(task))
+        elif options.verb == "create":
+            say(task.ref)
+        else:
+            is_gone = options.verb == "delete"
+            say(f"{'deleted: ' if is_gone else ''}{line_of(task)}")
+    return Exit.OK if is_any else Exit.FAILED
 
 
 def _fields(options: Namespace) -> dict[str, Any]:
     """What is said of the task."""
-    given = {NAMES[name]: getattr(options, NAMES[name]) for name in CONTENT}
-    if given["description"] == "-":
+    given = given_in(options, _CONTENT)
+    if given.get("description") == "-":
         given["description"] = read_words(None, "the description")
-    said = {name: value for name, value in given.items() if value is not None}
-    return said | {"parent": None} if given["parent"] == "none" else said
+    return given
 
 
-def _depend(tasks: Tasks, word: str, options: Namespace) -> Task:
-    if not (options.depends_on or options.not_on):
-        raise InvalidRequest("task depend needs --on TASK, or --not-on TASK")
-    for other in options.not_on or ():
-        tasks.depend_no_more(word, other)
-    for other in options.depends_on or ():
-        tasks.depend(word, other)
-    return tasks.get(word)
+@VERBS.add(
+    option("title", metavar="TITLE", nargs="+", help="One line."),
+    *map(option_of, _CONTENT),
+    _ON,
+)
+def _create(options: Namespace) -> int:
+    """Add a task, and print its number."""
+    fields: Any = _fields(options) | {"depends_on": options.on or ()}
+    return _tell(options, [_open().create(" ".join(options.title), **fields)])
 
 
-def _claim(tasks: Tasks, words: list[str], options: Namespace) -> Iterator[Task]:
+@VERBS.add(
+    _TASK,
+    option("--title", metavar="TEXT", help="Another title."),
+    *map(option_of, _CONTENT),
+)
+def _update(options: Namespace) -> int:
+    """Change a task; what is left out stays."""
+    fields: Any = _fields(options)
+    if options.title is not None:
+        fields["title"] = options.title
+    if not fields:
+        raise InvalidRequest(f"update needs what to change; see: {options.prog} -h")
+    return _tell(options, [_open().update(options.task, **fields)])
+
+
+@VERBS.add(
+    option("tasks", **_NAMED, nargs="*", default=[], help="Which tasks."),
+    option("--under", **_NAMED, help="The first that is ready below this one."),
+    option("--assignee", metavar="NAME", help="Who takes it."),
+    switch("--keep", help="Until it is released, whatever ends before."),
+)
+def _claim(options: Namespace) -> int:
+    """Take tasks, or the first that is ready."""
+    tasks = _open()
     holder = tasks.holder
     if options.assignee is not None:
         holder = holder._replace(assignee=options.assignee)
     if options.keep:
         holder = holder._replace(process=None, session=None)
-    for word in words:
-        yield tasks.claim(word, holder)
-    if words:
-        return
+    if options.tasks:
+        return _tell(options, (tasks.claim(each, holder) for each in options.tasks))
     under: FilterOptions = {"under": options.under} if options.under else {}
-    if found := tasks.claim_next(holder, **under):
-        yield found
-    else:
+    found = tasks.claim_next(holder, **under)
+    if found is None:
         complain("nothing is ready; see: hostbridge task")
+    return _tell(options, [found] if found else [])
 
 
-def _validate(bridge: Bridge, options: Namespace) -> int:
-    """Have each task looked at, and print the verdict; fails if one has not passed."""
-    is_good = True
-    for word in options.words:
+def _add_verb(deed: Callable[..., Task | list[Task]]) -> None:
+    """Add a verb of `Tasks` that is done to each task that is named."""
+    _, *arguments = arguments_of(deed, without=("holder",))
+
+    @VERBS.add(_TASKS, *map(option_of, arguments))
+    @wraps(deed)
+    def run(options: Namespace) -> int:
+        tasks, given = _open(), given_in(options, arguments)
+        done = (deed(tasks, word, **given) for word in options.tasks)
+        each = (one for t in done for one in (t if isinstance(t, list) else [t]))
+        return _tell(options, each)
+
+
+_add_verb(Tasks.release)
+_add_verb(Tasks.review)
+
+
+@VERBS.add(
+    _TASKS,
+    option("--reason", metavar="TEXT", help="What was changed."),
+    option(
+        "--route",
+        metavar="ROUTE",
+        completes="routes",
+        help="host (an open session), claude, local or endpoint; by default an open "
+        "session, or what BRIDGE_CLI_FALLBACK says.",
+    ),
+)
+def _validate(options: Namespace) -> int:
+    """Have an agent look whether tasks are done; exit code 1 if one is not."""
+    bridge, is_good = Bridge.open(), True
+    for word in options.tasks:
         found = _validated(bridge, word, options)
         is_good = is_good and found["state"] == "passed"
         if options.as_json:
@@ -204,6 +230,9 @@ def _validate(bridge: Bridge, options: Namespace) -> int:
 
 
 def _validated(bridge: Bridge, word: str, options: Namespace) -> dict[str, Any]:
+    from bridge.api.task_validation import Validation
+    from bridge.tasks.validation import VALIDATOR
+
     progress, interrupts = ProgressLine(VALIDATOR), Interrupts()
     interrupts.on()
     validation = Validation(
@@ -226,3 +255,48 @@ def _verdict_lines(found: dict[str, Any]) -> list[str]:
     if found["state"] != "passed":
         lines += [f"  - {prose(each)}" for each in found["feedback"]]
     return lines
+
+
+for each in (Tasks.escalate, Tasks.close, Tasks.reopen, Tasks.delete):
+    _add_verb(each)
+
+
+@VERBS.add(
+    _TASK,
+    _ON,
+    option("--not-on", **_NAMED, action="append", help="It waits for this no more."),
+)
+def _depend(options: Namespace) -> int:
+    """Have a task wait for others, or wait no more."""
+    tasks = _open()
+    if not (options.on or options.not_on):
+        raise InvalidRequest("task depend needs --on TASK, or --not-on TASK")
+    for other in options.not_on or ():
+        tasks.depend_no_more(options.task, other)
+    for other in options.on or ():
+        tasks.depend(options.task, other)
+    return _tell(options, [tasks.get(options.task)])
+
+
+@VERBS.add(
+    option("--out", metavar="FILE", completes="file", help="Write them there, whole.")
+)
+def _export(options: Namespace) -> int:
+    """Print every task as a line of JSON."""
+    return export(_open(), options)
+
+
+@VERBS.add(
+    option("file", metavar="FILE|-", completes="file", help="What to read, or -."),
+    option(
+        "tasks", **_NAMED, nargs="*", default=[], help="Those that --prefer is for."
+    ),
+    option(
+        "--prefer",
+        choices=("ours", "theirs"),
+        help="Which side counts where both changed a task.",
+    ),
+)
+def _import_(options: Namespace) -> int:
+    """Merge an export, or tasks of other programs."""
+    return import_(_open(), options)

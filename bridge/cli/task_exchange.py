@@ -67,7 +67,7 @@ def _umask() -> int:
 
 def import_(tasks: Tasks, options: Namespace) -> int:
     """Merge an export; returns the exit code: 1 if something is left for a person."""
-    name, *only = options.words
+    name, only = options.file, options.tasks
     if only and options.prefer is None:
         raise InvalidRequest(
             "task import: tasks are named for --prefer ours, or --prefer theirs"

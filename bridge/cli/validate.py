@@ -19,21 +19,14 @@ For example:
 
 from argparse import Namespace
 from pathlib import Path
-from typing import Any
 
 from bridge.api.bridge import Bridge
 from bridge.cli.exit_codes import Exit
-from bridge.cli.options import (
-    AS_JSON,
-    NO_WAIT_QUOTA,
-    SESSION,
-    option,
-    switch,
-    timeout,
-)
-from bridge.cli.run_options import ROUTE
+from bridge.cli.options import AS_JSON, NO_WAIT_QUOTA, SESSION, option
+from bridge.cli.run_options import ARGUMENTS, ROUTE, option_for
 from bridge.cli.run_shown import shown
 from bridge.cli.validation_text import end_of_validation
+from bridge.cli.verbs import given_in
 from bridge.validation.complexity import Complexity
 from bridge.validation.report import Validation
 
@@ -50,24 +43,9 @@ WHO_LOOKS = (
         default=[],
         help="These validators, whatever the change; may be repeated.",
     ),
-    option(
-        "--complexity",
-        metavar="LEVEL",
-        heading=_LOOK,
-        choices=(*map(str, Complexity),),
-        help="How complex it counts: trivial, low, medium or high; by default as "
-        "found.",
-    ),
-    switch(
-        "--accept-degraded",
-        heading=_LOOK,
-        help="Count the word of a small model, or of another than the one wanted.",
-    ),
-    switch(
-        "--together",
-        heading=_LOOK,
-        help="One agent for all that can be asked together: one reading of the change.",
-    ),
+    option_for("validate", "complexity", _LOOK, choices=(*map(str, Complexity),)),
+    option_for("validate", "accept_degraded", _LOOK),
+    option_for("validate", "together", _LOOK),
     ROUTE,
     SESSION,
 )
@@ -87,25 +65,25 @@ OPTIONS = (
         completes="file",
         help="What to look at; a path after --.",
     ),
-    switch("--staged", help="What is staged, in place of the files."),
-    option("--intent", metavar="TEXT", help="What the change is meant to do."),
+    option_for("validate", "staged", "Options"),
+    option_for("validate", "intent", "Options"),
     *WHO_LOOKS,
-    timeout("How long each validator may take; by default as its definition says."),
+    option_for(
+        "validate",
+        "timeout_s",
+        "Options",
+        help="How long each validator may take; by default as its definition says.",
+    ),
     NO_WAIT_QUOTA,
     SARIF,
     AS_JSON,
 )
-_NAMED = (
-    "staged", "intent", "complexity", "accept_degraded", "together", "route", "session",
-    "timeout_s", "wait_quota",
-)  # fmt: skip
 
 
 def command(options: Namespace) -> int:
     """Ask, wait, print; returns the exit code."""
     bridge = Bridge.open()
-    given: dict[str, Any] = {name: getattr(options, name) for name in _NAMED}
-    given["validators"] = named(options)
+    given = given_in(options, ARGUMENTS["validate"]) | {"validators": named(options)}
     scope = options.scope
     if options.after_dashes is not None:
         before = len(scope) - len(options.after_dashes)

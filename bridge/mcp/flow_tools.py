@@ -6,19 +6,20 @@ answers no checkpoint, and goes on with nothing that was stopped.
 
 import asyncio
 import os
+from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Unpack
 
 import anyio
 from mcp_types import CallToolResult
-from pydantic import Field
 
 from bridge.agents.library import FLOWS, WORKFLOWS
 from bridge.api.bridge import Bridge
 from bridge.api.flow_result import result_of_run
 from bridge.api.options import checked
 from bridge.api.run_flow import Runner
+from bridge.api.run_options import RunGiven
 from bridge.api.upkeep import Tender
 from bridge.engine import by_hand
 from bridge.engine.advance import advance
@@ -26,10 +27,11 @@ from bridge.engine.view import RunView, question, view
 from bridge.errors import InvalidRequest
 from bridge.host.request_tokens import instruction
 from bridge.mcp.caller import Caller
-from bridge.mcp.flow_results import Checkpoint, FlowRun, flow_of, result_of
-from bridge.mcp.serving import Serving
+from bridge.mcp.flow_results import Checkpoint, flow_of, result_of
+from bridge.mcp.serving import Serving, Stop
 from bridge.mcp.starting import HEADLESS, next_step
-from bridge.mcp.tools import WAIT_S, Call, Tools
+from bridge.mcp.tools import WAIT_S, Call, Client, WaitS
+from bridge.operation import Says
 from bridge.protocol.ids import RequestId
 from bridge.protocol.status import ignore
 from bridge.routes import OWN
@@ -38,90 +40,101 @@ _LOOK_S = 0.25
 # A progress is reported so often.
 _REPORT_S = 2.0
 _ON = "The flow then goes on by itself; wait_for_flow shows how far it is."
-Run = Annotated[str, Field(description="The run that run_flow returned.")]
+Run = Annotated[str, Says("The run that run_flow returned.")]
+Mode = Annotated[
+    Literal["terminal", "headless"] | None,
+    Says(
+        "terminal: agents of the open session; headless: processes of their own; by "
+        "default a session, if one is open."
+    ),
+]
+Wait = Annotated[bool, Says("false: return at once; wait_for_flow gets the result.")]
 
 
-class FlowTools(Tools):
-    """All tools: those of agents, and these."""
+async def run_flow(
+    call: Call,
+    *,
+    flow: Annotated[
+        str,
+        Says(
+            "Its name, also a pipeline's; its file NAME.flow in the project; its text."
+        ),
+    ],
+    params: Annotated[dict[str, Any], Says("Its parameters; of a flow, texts.")] = {},  # noqa: B006 - nobody changes it
+    mode: Mode = None,
+    timeout_s: Annotated[float | None, Says("When the whole run has to end.")] = None,
+    wait: Wait = True,
+    **options: Unpack[RunGiven],
+) -> CallToolResult:
+    """Run a flow: agents one after the other (->) or side by side (||).
 
-    async def run_flow(
-        self,
-        ctx: Call,
-        *,
-        flow: Annotated[
-            str,
-            Field(
-                description="Its name, also a pipeline's; its file NAME.flow in the "
-                "project; its text."
-            ),
-        ],
-        params: Annotated[
-            dict[str, Any], Field(description="Its parameters; of a flow, texts.")
-        ] = {},  # noqa: B006 - nobody changes it
-        mode: Annotated[
-            Literal["terminal", "headless"] | None,
-            Field(
-                description="terminal: agents of the open session; headless: processes "
-                "of their own; by default a session, if one is open."
-            ),
-        ] = None,
-        max_agents: Annotated[
-            int | None, Field(description="How many it may ask; then it is paused.")
-        ] = None,
-        timeout_s: Annotated[
-            float | None, Field(description="When the whole run has to end.")
-        ] = None,
-        wait: Annotated[
-            bool,
-            Field(description="false: return at once; wait_for_flow gets the result."),
-        ] = True,
-    ) -> Annotated[CallToolResult, FlowRun]:
-        """Run a flow: agents one after the other (->) or side by side (||).
+    For example: Explore:"Find the tests of {{what}}":found -> Plan:"Plan: {found}". If
+    the result has `next`, do exactly that. To cancel the call is to cancel the run.
+    """
 
-        For example: Explore:"Find the tests of {{what}}":found -> Plan:"Plan: {found}".
-        If the result has `next`, do exactly that. To cancel the call is to cancel the
-        run.
-        """
-        given = {"max_agents": max_agents, "timeout_s": timeout_s}
-        bridge, caller = await asyncio.to_thread(self._open, ctx)
-        # A cancelled call has its run cancelled as soon as there is one.
-        with anyio.CancelScope(shield=True):
-            runner = runner_for(bridge, caller)
-            begin = partial(_begin, runner, flow, params, mode, given, self._serving)
-            run_id = await asyncio.to_thread(begin)
-        with self._serving.waiting(run_id, partial(cancel, bridge, run_id)):
-            wait_s = float("inf") if wait else 0.0
-            return await followed(bridge, caller, run_id, wait_s, ctx)
+    def begin(runner: Runner) -> str:
+        is_file = not flow.endswith(FLOWS.suffixes) and os.path.isfile(flow)
+        if is_file or flow.endswith(WORKFLOWS.suffixes):
+            # What is wrong in it would be shown; and a pipeline starts programs, so
+            # that a model runs those that its user knows by name.
+            raise InvalidRequest(f"{flow}: expected a name, a file .flow or a text")
+        route = route_of(runner, mode)
+        given = checked("run", {**options, "timeout_s": timeout_s, "route": route})
+        return runner.begin(flow, params, given)
 
-    async def wait_for_flow(
-        self,
-        ctx: Call,
-        run: Run,
-        timeout_s: Annotated[
-            float, Field(description="How long to wait, in seconds.", ge=0, le=86_400)
-        ] = WAIT_S,
-    ) -> Annotated[CallToolResult, FlowRun]:
-        """See how far a run is, or wait for its end.
+    return await begun(call, begin, wait=wait)
 
-        Returns earlier if it waits for a person, or for you: then do what `next` says.
-        After `timeout_s` it goes on, also if the call is cancelled.
-        """
-        bridge, caller = await asyncio.to_thread(self._open, ctx)
-        return await followed(bridge, caller, run, timeout_s, ctx)
 
-    def cancel_flow(
-        self,
-        ctx: Call,
-        run: Run,
-        pause: Annotated[  # noqa: FBT002 - a tool's arguments have names
-            bool, Field(description="true: what was asked goes on; nothing more is.")
-        ] = False,
-    ) -> Annotated[CallToolResult, FlowRun]:
-        """End a run, and cancel what it has asked; only its user goes on with it."""
-        bridge, _ = self._open(ctx)
-        act = by_hand.pause if pause else by_hand.cancel
-        advance(bridge.store, bridge.settings, run, act)
-        return _result(bridge, run)
+async def wait_for_flow(
+    call: Call, run: Run, timeout_s: WaitS = WAIT_S
+) -> CallToolResult:
+    """See how far a run is, or wait for its end.
+
+    Returns earlier if it waits for a person, or for you: then do what `next` says.
+    After `timeout_s` it goes on, also if the call is cancelled.
+    """
+    return await followed(call.bridge, call.caller, run, timeout_s, call.client)
+
+
+def cancel_flow(
+    call: Call,
+    run: Run,
+    pause: Annotated[  # noqa: FBT002 - a tool's arguments have names
+        bool, Says("true: what was asked goes on; nothing more is.")
+    ] = False,
+) -> CallToolResult:
+    """End a run, and cancel what it has asked; only its user goes on with it."""
+    bridge = call.bridge
+    act = by_hand.pause if pause else by_hand.cancel
+    advance(bridge.store, bridge.settings, run, act)
+    return _result(bridge, run)
+
+
+async def begun(
+    call: Call, begin: Callable[[Runner], str], *, wait: bool
+) -> CallToolResult:
+    """Begin a run, see that it is served, and follow it.
+
+    Raises:
+        BridgeError: nothing was asked.
+    """
+    bridge, caller, serving, client = call
+
+    def start() -> str:
+        runner = runner_for(bridge, caller)
+        run_id = begin(runner)
+        serve(runner, run_id, serving)
+        return run_id
+
+    def stop_of(run_id: str) -> tuple[str, Stop]:
+        return run_id, partial(cancel, bridge, run_id)
+
+    # A cancelled call has its run cancelled as soon as there is one.
+    with anyio.CancelScope(shield=True):
+        run_id = await asyncio.to_thread(serving.started, start, stop_of)
+    with serving.waiting(*stop_of(run_id)):
+        wait_s = float("inf") if wait else 0.0
+        return await followed(bridge, caller, run_id, wait_s, client)
 
 
 def runner_for(bridge: Bridge, caller: Caller) -> Runner:
@@ -134,30 +147,6 @@ def runner_for(bridge: Bridge, caller: Caller) -> Runner:
         session=caller.session,
         otherwise=HEADLESS,
     )
-
-
-def _begin(
-    runner: Runner,
-    flow: str,
-    params: dict[str, Any],
-    mode: str | None,
-    given: dict[str, Any],
-    serving: Serving,
-) -> str:
-    """Begin a run, and see that somebody serves it.
-
-    Raises:
-        BridgeError: nothing was asked.
-    """
-    is_file = not flow.endswith(FLOWS.suffixes) and os.path.isfile(flow)
-    if is_file or flow.endswith(WORKFLOWS.suffixes):
-        # What is wrong in it would be shown; and a pipeline starts programs, so that a
-        # model runs those that its user knows by name.
-        raise InvalidRequest(f"{flow}: expected a name, a file .flow or a text")
-    known = checked("run", {**given, "route": route_of(runner, mode)})
-    run_id = runner.begin(flow, params, known)
-    serve(runner, run_id, serving)
-    return run_id
 
 
 def route_of(runner: Runner, mode: str | None) -> str:
@@ -181,7 +170,11 @@ def cancel(project: Bridge | Runner, run_id: str) -> None:
 
 
 async def followed(
-    bridge: Bridge, caller: Caller, run_id: str, timeout_s: float, ctx: Call
+    bridge: Bridge,
+    caller: Caller,
+    run_id: str,
+    timeout_s: float,
+    ctx: Client,
 ) -> CallToolResult:
     """A run once it has ended, or waits for a person or its caller."""
     runner = runner_for(bridge, caller)

@@ -9,22 +9,23 @@ import logging
 import os
 import signal
 import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from importlib.metadata import version
+from inspect import iscoroutinefunction
 from pathlib import Path
 from typing import Any
 
 import mcp_types
 from mcp.server.mcpserver import Context, MCPServer
-from mcp.server.mcpserver.exceptions import ToolError
 from mcp.shared.exceptions import MCPError
-from pydantic import ValidationError
+from pydantic import BaseModel
 
 from bridge.api.bridge import Bridge
-from bridge.errors import BridgeError, InvalidRequest
-from bridge.hints import did_you_mean
-from bridge.mcp import task_tools
+from bridge.errors import BridgeError
+from bridge.mcp import flow_tools, tools, validation_tools
+from bridge.mcp.caller import identify
+from bridge.mcp.flow_results import FlowRun
 from bridge.mcp.records import (
     JSON,
     URI,
@@ -33,10 +34,11 @@ from bridge.mcp.records import (
     list_requests,
     read_request,
 )
-from bridge.mcp.results import refused
+from bridge.mcp.results import ProjectOverview, StartedAgent, VariableValues, refused
 from bridge.mcp.serving import Serving
-from bridge.mcp.validation_tools import ValidationTools
-from bridge.protocol.record import first_problem
+from bridge.mcp.task_tools import call_on_tasks
+from bridge.mcp.tools import Call
+from bridge.operation import Operation
 from bridge.tasks.tool_table import TOOLS
 
 INSTRUCTIONS = """\
@@ -49,6 +51,7 @@ side by side, as a flow says: a text, or a name. validate_change has a change lo
 build_and_validate has something built and looked at. Tasks are what is to be done in
 this project: list_ready_tasks, claim_task, close_task and others work on them.
 Variables that belong to a person, a rule or a tool cannot be changed here."""
+
 _READS = mcp_types.ToolAnnotations(read_only_hint=True, open_world_hint=False)
 _STARTS = mcp_types.ToolAnnotations(read_only_hint=False, destructive_hint=False)
 _ENDS = mcp_types.ToolAnnotations(read_only_hint=False, idempotent_hint=True)
@@ -58,6 +61,57 @@ _SETS = mcp_types.ToolAnnotations(
     idempotent_hint=True,
     open_world_hint=False,
 )
+
+
+class _Tool(Operation):
+    """A tool of agents, flows and variables, and what a client may expect of it."""
+
+    def __init__(
+        self,
+        deed: Callable[..., Any],
+        result: type[BaseModel],
+        hints: mcp_types.ToolAnnotations,
+        name: str = "",
+    ) -> None:
+        super().__init__(deed, name)
+        self.result = result
+        self.hints = hints
+
+
+_OURS = {
+    tool.name: tool
+    for tool in (
+        _Tool(tools.start_agent, StartedAgent, _STARTS),
+        _Tool(tools.start_agent, StartedAgent, _STARTS, "spawn_agent"),
+        _Tool(tools.wait_for_agent, StartedAgent, _READS),
+        _Tool(tools.cancel_agent, StartedAgent, _ENDS),
+        _Tool(flow_tools.run_flow, FlowRun, _STARTS),
+        _Tool(flow_tools.wait_for_flow, FlowRun, _READS),
+        _Tool(flow_tools.cancel_flow, FlowRun, _ENDS),
+        _Tool(validation_tools.validate_change, FlowRun, _STARTS),
+        _Tool(validation_tools.build_and_validate, FlowRun, _STARTS),
+        _Tool(tools.status, ProjectOverview, _READS),
+        _Tool(tools.get_variables, VariableValues, _READS),
+        _Tool(tools.set_variables, VariableValues, _SETS),
+    )
+}
+
+
+def _listed(tool: Operation) -> mcp_types.Tool:
+    """A tool as a client sees it."""
+    output: dict[str, Any] = {"type": "object"}
+    hints = mcp_types.ToolAnnotations(
+        read_only_hint=not tool.changes, destructive_hint=False, open_world_hint=False
+    )
+    if isinstance(tool, _Tool):
+        output, hints = tool.result.model_json_schema(), tool.hints
+    return mcp_types.Tool(
+        name=tool.name,
+        description=tool.about,
+        input_schema=tool.schema,
+        output_schema=output,
+        annotations=hints,
+    )
 
 
 class Server(MCPServer[None]):
@@ -72,19 +126,6 @@ class Server(MCPServer[None]):
             version=version("hostbridge"),
             lifespan=_ending,
         )
-        tools = ValidationTools(folder, self.serving)
-        for name in ("start_agent", "spawn_agent"):
-            self.add_tool(tools.start_agent, name, annotations=_STARTS)
-        self.add_tool(tools.wait_for_agent, annotations=_READS)
-        self.add_tool(tools.cancel_agent, annotations=_ENDS)
-        self.add_tool(tools.run_flow, annotations=_STARTS)
-        self.add_tool(tools.wait_for_flow, annotations=_READS)
-        self.add_tool(tools.cancel_flow, annotations=_ENDS)
-        self.add_tool(tools.validate_change, annotations=_STARTS)
-        self.add_tool(tools.build_and_validate, annotations=_STARTS)
-        self.add_tool(tools.status, annotations=_READS)
-        self.add_tool(tools.get_variables, annotations=_READS)
-        self.add_tool(tools.set_variables, annotations=_SETS)
 
         @self.resource(URI, title="A request and its response", mime_type=JSON)
         def request(request_id: str) -> str:
@@ -120,55 +161,34 @@ class Server(MCPServer[None]):
         context: Context[None, Any] | None = None,
     ) -> mcp_types.CallToolResult | mcp_types.InputRequiredResult:
         """Call a tool; what we refuse is a result that says why."""
+        assert context is not None  # noqa: S101 - the SDK's calls have one
         try:
             if name in TOOLS:
-                return await self._call_on_tasks(name, arguments, context)
-            await self._check_names(name, arguments)
-            return await super().call_tool(name, arguments, context)
+                call = await asyncio.to_thread(self._opened, context)
+                return await asyncio.to_thread(call_on_tasks, call, name, arguments)
+            if name not in _OURS:
+                return await super().call_tool(name, arguments, context)
+            tool = _OURS[name]
+            checked = tool.checked(arguments)
+            call = await asyncio.to_thread(self._opened, context)
+            if iscoroutinefunction(tool.deed):
+                done: mcp_types.CallToolResult = await tool.call(call, checked)
+                return done
+            return await asyncio.to_thread(tool.call, call, checked)
         except BridgeError as exc:
             return refused(exc)
-        except ToolError as exc:
-            cause = exc.__cause__
-            if isinstance(cause, ValidationError):
-                cause = InvalidRequest(f"{name}: {first_problem(cause)}")
-            if isinstance(cause, BridgeError):
-                return refused(cause)
-            raise
+
+    def _opened(self, context: Context[None, Any]) -> Call:
+        """The project as it is now, and who calls."""
+        bridge = Bridge.open(self.folder)
+        params = context.session.client_params
+        client = params.client_info.name if params else "a program"
+        caller = identify(bridge, context.request_context.meta, client)
+        return Call(bridge, caller, self.serving, context)
 
     async def list_tools(self) -> list[mcp_types.Tool]:
-        """Our tools; none takes an argument that it does not name."""
-        tools = await super().list_tools()
-        for tool in tools:
-            tool.input_schema["additionalProperties"] = False
-        return [*tools, *task_tools.listed()]
-
-    async def _call_on_tasks(
-        self,
-        name: str,
-        arguments: dict[str, Any],
-        context: Context[None, Any] | None,
-    ) -> mcp_types.CallToolResult:
-        assert context is not None  # noqa: S101 - the SDK's calls have one
-        params = context.session.client_params
-        return await asyncio.to_thread(
-            task_tools.call,
-            self.folder,
-            self.serving,
-            name,
-            arguments,
-            context.request_context.meta,
-            params.client_info.name if params else "a program",
-        )
-
-    async def _check_names(self, name: str, arguments: dict[str, Any]) -> None:
-        """Check that a tool has these arguments: the SDK would drop one misspelt."""
-        tools = {tool.name: tool for tool in await self.list_tools()}
-        if name not in tools:
-            return
-        known = tools[name].input_schema["properties"]
-        for each in arguments.keys() - known.keys():
-            hint = did_you_mean(each, known, 1)
-            raise InvalidRequest(f"{name} has no argument {each[:100]!r}{hint}")
+        """Our tools, and those on tasks."""
+        return [*map(_listed, (*_OURS.values(), *TOOLS.values()))]
 
 
 @asynccontextmanager

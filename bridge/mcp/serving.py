@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import partial
-from threading import BoundedSemaphore
+from threading import BoundedSemaphore, Condition
 from typing import TypeVar
 
 from bridge.api.project import Project
@@ -19,9 +19,11 @@ from bridge.protocol.ids import RequestId
 from bridge.protocol.status import Stage, ignore
 from bridge.worker.worker import Worker
 
-T = TypeVar("T")
-
 _MANY = 256
+# To start an agent takes no longer, unless the store is locked.
+_START_S = 5.0
+T = TypeVar("T")
+Stop = Callable[[], object]
 _log = logging.getLogger(__name__)
 
 
@@ -37,39 +39,41 @@ class Serving:
         # How to cancel what was begun here, and what a caller waits for, by its id.
         self._begun: dict[str, Callable[[], object]] = {}
         self._awaited: dict[str, Callable[[], object]] = {}
-        # A call that starts an agent is waited for: it cancels what it then made.
-        self._starts = ThreadPoolExecutor(_MANY, thread_name_prefix="starting")
-        self.is_ending = False
+        self._starts = Condition()
+        self._starting = 0
+
+    def started(
+        self, start: Callable[[], T], stop_of: Callable[[T], tuple[str, Stop]]
+    ) -> T:
+        """Start something in a thread; its caller waits for it from that moment on.
+
+        Whoever ends the server meanwhile waits until it is known what to stop.
+        """
+        with self._starts:
+            self._starting += 1
+        try:
+            found = start()
+            awaited, stop = stop_of(found)
+            self._awaited[awaited] = stop
+        finally:
+            with self._starts:
+                self._starting -= 1
+                self._starts.notify_all()
+        return found
 
     def begin(
         self, project: Project, worker: Worker, request_id: RequestId, timeout_s: float
     ) -> None:
         """Serve a request, now or when there is room, until its deadline."""
         until_s = project.store.clock.monotonic_s() + timeout_s
-        stop = self._begun[request_id] = partial(cancel, project.quick, request_id)
-        if self.is_ending:
-            stop()
-            return
+        self._begun[request_id] = partial(cancel, project.quick, request_id)
         self._threads.submit(self._serve, project, worker, request_id, until_s)
-
-    async def start(self, begin: Callable[..., T], *given: object) -> T:
-        """Begin something in a thread; the server does not end meanwhile."""
-        return await asyncio.wrap_future(self._starts.submit(begin, *given, self))
-
-    def note(self, request_id: RequestId, stop: Callable[[], object]) -> None:
-        """Note what its caller will wait for as soon as it is made."""
-        self._awaited[request_id] = stop
-        if self.is_ending:
-            stop()
 
     def follow(
         self, run_id: str, follow: Callable[[], object], stop: Callable[[], object]
     ) -> None:
         """Serve what a run asks, until it has ended."""
         self._begun[run_id] = stop
-        if self.is_ending:
-            stop()
-            return
         self._threads.submit(self._follow, run_id, follow)
 
     def _follow(self, run_id: str, follow: Callable[[], object]) -> None:
@@ -90,20 +94,17 @@ class Serving:
             stop()
             raise
         finally:
-            self._awaited.pop(awaited, None)
+            del self._awaited[awaited]
 
     def end(self) -> None:
-        """Cancel what was begun or is awaited, and wait until nothing runs.
-
-        What is made meanwhile is cancelled by who makes it.
-        """
-        self.is_ending = True
+        """Cancel what was begun or is awaited, and wait until nothing runs."""
+        with self._starts:
+            self._starts.wait_for(lambda: not self._starting, _START_S)
         for each, stop in (self._begun | self._awaited).items():
             try:
                 stop()
             except BridgeError as exc:
                 _log.warning("%s was not cancelled: %s", each, exc)
-        self._starts.shutdown(cancel_futures=True)
         self._threads.shutdown(cancel_futures=True)
 
     def _serve(

@@ -6,7 +6,6 @@ headless    a process of its own, started by this server
 """
 
 from dataclasses import dataclass
-from functools import partial
 from typing import Any, Literal
 
 from bridge.api.hosts import Hosts
@@ -15,7 +14,6 @@ from bridge.api.options import checked
 from bridge.api.project import Project
 from bridge.api.request_builder import draft
 from bridge.api.submission import Submitter
-from bridge.api.wait import cancel
 from bridge.bound.delegation import NotPossible
 from bridge.config import Settings
 from bridge.errors import CannotContinue, CannotWaitHere
@@ -102,7 +100,6 @@ def start(
         submitter.make_durable(
             store, request, (route,), deadline_s, fan_out=begun.fan_out
         )
-    serving.note(request_id, partial(cancel, project.quick, request_id))
     if worker is not None:
         serving.begin(project, worker, request_id, timeout_s)
     return Started(request_id, timeout_s)

@@ -1,4 +1,4 @@
-"""The tools on tasks: names, schemas and deeds are those of one table.
+"""The tools on tasks over MCP, called for whoever makes the call.
 
 A claim over MCP belongs to the session that calls, or to its agent, and ends with the
 session's process, an agent's with its request, too; an agent of a run acts for the run.
@@ -8,30 +8,25 @@ Export and import are not here.
 from __future__ import annotations
 
 import os
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 import mcp_types
 import orjson
 
-from bridge.api.bridge import Bridge
 from bridge.api.task_tools import call_tool
-from bridge.mcp.caller import identify
 from bridge.mcp.results import MAX_ANSWER_BYTES, MAX_TEXT_CHARS
 from bridge.mcp.starting import Wanted, next_step, start
+from bridge.mcp.tools import Call
 from bridge.protocol.ids import RequestId
 from bridge.protocol.wording import in_shell, shortened
 from bridge.store.host_process import identify as process_of
 from bridge.tasks.claims import holder_in, holder_of_run
 from bridge.tasks.task import Holder
-from bridge.tasks.tool_table import TOOLS
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from bridge.api.project import Project
     from bridge.mcp.caller import Caller
-    from bridge.mcp.serving import Serving
+    from bridge.tasks.validation import Asked, StartAgent
 
 
 # What a task can say at length, and how much of it a list has if it is too long.
@@ -39,43 +34,18 @@ _LONG = ("description", "validationCriteria", "reason")
 _TEXT_CHARS = 200
 
 
-def listed() -> list[mcp_types.Tool]:
-    """The tools, as a client sees them."""
-    return [
-        mcp_types.Tool(
-            name=tool.name,
-            description=tool.about,
-            input_schema=tool.schema,
-            output_schema={"type": "object"},
-            annotations=mcp_types.ToolAnnotations(
-                read_only_hint=not tool.changes,
-                destructive_hint=False,
-                open_world_hint=False,
-            ),
-        )
-        for tool in TOOLS.values()
-    ]
-
-
-def call(
-    folder: Path | None,
-    serving: Serving,
-    name: str,
-    arguments: dict[str, Any],
-    meta: Mapping[str, Any] | None,
-    client: str,
+def call_on_tasks(
+    call: Call, name: str, arguments: dict[str, Any]
 ) -> mcp_types.CallToolResult:
     """Call one of them for whoever makes this call.
 
     Raises:
         BridgeError: it is refused.
     """
-    bridge = Bridge.open(folder)
-    caller = identify(bridge, meta, client)
-    agents = _Agents(bridge, caller, serving)
+    bridge, caller = call.bridge, call.caller
     found = call_tool(
         bridge.store, bridge.settings, name, arguments,
-        holder=holder_of(bridge, caller), start=agents.start,
+        holder=holder_of(bridge, caller), start=_starter(call),
     )  # fmt: skip
     if request_id := found.get("requestId"):
         # A session that calls has to start its own agent.
@@ -110,29 +80,20 @@ def _fitting(found: dict[str, Any]) -> dict[str, Any]:
     return found | {"tasks": short, "note": "long texts are cut: get_task has them"}
 
 
-class _Agents:
-    """Starts agents as start_agent does, in the name of whoever calls."""
+def _starter(call: Call) -> StartAgent:
+    """What starts agents as start_agent does, in the name of whoever calls."""
 
-    def __init__(self, project: Project, caller: Caller, serving: Serving) -> None:
-        self.project = project
-        self.caller = caller
-        self.serving = serving
-
-    def start(
-        self,
-        *,
-        agent: str,
-        prompt: str,
-        schema: dict[str, Any] | None,
-        task_id: str,
-        dedup_key: str,
-    ) -> str:
-        """Start it, unless that was done under this key."""
-        options = {"task_id": task_id, "dedup_key": dedup_key}
+    def begin(**asked: Unpack[Asked]) -> str:
+        task_id = asked["task_id"]
+        options = {"task_id": task_id, "dedup_key": asked["dedup_key"]}
         validate = ("hostbridge", "task", "validate", task_id, "--route", "claude")
-        otherwise = in_shell(*validate)
-        wanted = Wanted(prompt, agent, None, schema, options, otherwise)
-        return start(self.project, self.caller, wanted, self.serving).request_id
+        wanted = Wanted(
+            asked["prompt"], asked["agent"], None, asked["schema"], options,
+            in_shell(*validate),
+        )  # fmt: skip
+        return start(call.bridge, call.caller, wanted, call.serving).request_id
+
+    return begin
 
 
 def holder_of(project: Project, caller: Caller) -> Holder:

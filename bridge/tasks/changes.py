@@ -14,7 +14,7 @@ from bridge.hints import did_you_mean
 from bridge.tasks.circles import TaskCircle, path, waits_for
 from bridge.tasks.fields import CHANGEABLE
 from bridge.tasks.queries import tree
-from bridge.tasks.records import Ref, get, number_of, set_columns
+from bridge.tasks.records import Ref, get, number_of, parent_of, set_columns
 from bridge.tasks.task import Task, TaskRefused
 
 
@@ -125,7 +125,7 @@ def move_under(
         UnknownTask: one of them is not there.
     """
     task = number_of(connection, ref)
-    above = None if parent is None else number_of(connection, parent)
+    above = parent_of(connection, parent)
     if above is not None and (
         found := path(task, above, lambda each: waits_for(connection, each))
     ):

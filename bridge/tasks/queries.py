@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from bridge.errors import InvalidRequest
 from bridge.protocol.wording import quoted
 from bridge.tasks.fields import checked_text, rank_of
-from bridge.tasks.records import Ref, number_of, select
+from bridge.tasks.records import NO_TASK, Ref, number_of, select
 from bridge.tasks.task import Status, Task
 
 _BELOW = (
@@ -122,7 +122,7 @@ def _clauses(
     if which.status:
         marks = ", ".join("?" * len(which.status))
         found.append((f"t.status IN ({marks})", [*map(checked_status, which.status)]))
-    if which.parent == "none":
+    if which.parent == NO_TASK:
         found.append(("t.parent IS NULL", []))
     elif which.parent is not None:
         found.append(("t.parent = ?", [number_of(connection, which.parent)]))

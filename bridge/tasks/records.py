@@ -22,6 +22,7 @@ from bridge.tasks.fields import CONTENT, checked_uuid, is_uuid
 from bridge.tasks.task import RANKS, NewTask, Status, Task, UnknownTask
 
 Ref = str | int
+NO_TASK = "none"
 
 # What a row does not have itself.
 _COUNTED = {
@@ -90,6 +91,11 @@ def number_of(connection: sqlite3.Connection, ref: Ref) -> int:
     return number
 
 
+def parent_of(connection: sqlite3.Connection, ref: Ref | None) -> int | None:
+    """The number of a parent; None for `none`, which is how a task has no parent."""
+    return None if ref in (None, NO_TASK) else number_of(connection, ref)
+
+
 def get(connection: sqlite3.Connection, ref: Ref) -> Task:
     """One task; raises as `number_of`."""
     (task,) = select(connection, "WHERE t.number = ?", [number_of(connection, ref)])
@@ -104,7 +110,7 @@ def insert(connection: sqlite3.Connection, new: NewTask, now_ms: int) -> int:
         InvalidRequest: a field is not what it must be.
         UnknownTask: the parent, or one that it depends on, is not there.
     """
-    parent = None if new.parent is None else number_of(connection, new.parent)
+    parent = parent_of(connection, new.parent)
     before = [number_of(connection, ref) for ref in new.depends_on]
     if parent is not None and before:
         _refuse_waiting_parent(connection, parent, before)

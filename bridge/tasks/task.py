@@ -6,6 +6,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple, TypedDict
 
 from bridge.errors import InvalidRequest
+from bridge.operation import Says
 
 if TYPE_CHECKING:
     from bridge.protocol.claim import HostProcess
@@ -38,9 +39,9 @@ RANKS = (Priority.HIGH, Priority.NORMAL, Priority.LOW)
 
 
 StatusName = Literal["open", "in_progress", "needs_review", "closed", "escalated"]
-# As an agent sees it, which reads the texts.
 PriorityName = Annotated[
-    Literal["high", "normal", "low", 1, 2, 3], "high, normal or low (or 1, 2, 3)."
+    Literal["high", "normal", "low", 1, 2, 3],
+    Says("How urgent: high, normal or low (or 1, 2, 3)."),
 ]
 
 
@@ -123,19 +124,26 @@ class NewTask(NamedTuple):
 
 
 class TaskContent(TypedDict, total=False):
-    """What can be said of a task beside its title, at first and later.
+    """What can be said of a task beside its title, at first and later."""
 
-    The texts describe the arguments of the tools.
-    """
-
-    description: str
+    description: Annotated[str, Says("What is to be done.", option="TEXT|-")]
     priority: PriorityName
-    category: str
+    category: Annotated[str, Says("A word of your own.", also=("task_type",))]
     validation_criteria: Annotated[
-        str, "What has to be true for it to be done; checkable."
+        str,
+        Says(
+            "What has to be true for it to be done; checkable. With criteria, it is "
+            "closed only once it was validated.",
+            option="--criteria TEXT",
+        ),
     ]
     parent: Annotated[
-        str | int | None, 'The task that it is a part of; "none" for no task.'
+        str | int | None,
+        Says(
+            'The task that it is a part of; "none" for no task.',
+            also=("parent_task_id",),
+            option="TASK|none",
+        ),
     ]
 
 
@@ -156,24 +164,31 @@ class TaskFields(TaskContent, total=False):
 class ReadyQuery(TypedDict, total=False):
     """Which of the ready tasks."""
 
-    category: str
+    category: Annotated[str, Says("Of this category.", also=("task_type",))]
     priority: PriorityName
 
 
 class TaskQuery(ReadyQuery, total=False):
     """Which tasks: see `Filter`. One status may be given alone."""
 
-    status: StatusName | list[StatusName] | tuple[StatusName, ...]
-    parent: Annotated[str | int, "Right below this task."]
-    under: Annotated[str | int, "Anywhere below this task."]
-    assignee: str
-    text: Annotated[str, "In the title or the description."]
+    status: Annotated[
+        StatusName | list[StatusName] | tuple[StatusName, ...],
+        Says("Of this status, or one of several."),
+    ]
+    parent: Annotated[
+        str | int, Says("Right below this task.", also=("parent_task_id",))
+    ]
+    under: Annotated[str | int, Says("Anywhere below this task.")]
+    assignee: Annotated[str, Says("Taken by this one.")]
+    text: Annotated[
+        str, Says("In the title or the description.", option="--search TEXT")
+    ]
 
 
 class FilterOptions(TaskQuery, total=False):
     """Which tasks, and how many of them at most."""
 
-    limit: int
+    limit: Annotated[int, Says("At most so many.")]
 
 
 class UnknownTask(InvalidRequest):

@@ -12,9 +12,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any, TypeAlias, Unpack
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias, Unpack
 
 from bridge.errors import StateUnavailable
+from bridge.operation import Says
 from bridge.store.host_process import identify
 from bridge.tasks import changes, claims, lifecycle, queries, records
 from bridge.tasks.database import Database
@@ -36,6 +37,9 @@ if TYPE_CHECKING:
 
 
 _PROGRAM = "a program"
+Called: TypeAlias = Annotated[
+    str | int, Says("A task: #42, 42, or its uuid.", name="task_id")
+]
 # In the class below, `list` is one of its verbs.
 Found: TypeAlias = list[Task]
 Branches: TypeAlias = list[Branch]
@@ -84,8 +88,8 @@ class Tasks:
 
     # Looking
 
-    def get(self, ref: Ref) -> Task:
-        """One task.
+    def get(self, ref: Called) -> Task:
+        """One task: how far it is, and what it asks for.
 
         Raises:
             UnknownTask: there is none of this name.
@@ -147,8 +151,15 @@ class Tasks:
         with self.database.write() as connection:
             return changes.update(connection, ref, values, self.store.now_ms())
 
-    def delete(self, ref: Ref, *, with_children: bool = False) -> Found:
-        """Remove a task for good; what was removed.
+    def delete(
+        self,
+        ref: Called,
+        *,
+        with_children: Annotated[bool, Says("And all below it.")] = False,
+    ) -> Found:
+        """Remove a task for good.
+
+        Returns what was removed.
 
         Raises:
             TaskRefused: it has children, or others depend on it.
@@ -173,8 +184,8 @@ class Tasks:
 
     # Its life
 
-    def claim(self, ref: Ref, holder: Holder | None = None) -> Task:
-        """Take a task: in progress, and the holder's, while that is there.
+    def claim(self, ref: Called, holder: Holder | None = None) -> Task:
+        """Take a task: nobody else gets it until you release or close it, or are gone.
 
         Raises:
             TaskClaimed: somebody else holds it, and is still there.
@@ -196,9 +207,13 @@ class Tasks:
         return None
 
     def release(
-        self, ref: Ref, holder: Holder | None = None, *, force: bool = False
+        self,
+        ref: Called,
+        holder: Holder | None = None,
+        *,
+        force: Annotated[bool, Says("Also if another holds it.")] = False,
     ) -> Task:
-        """Let a task go: open again, and nobody's.
+        """Let a task go: it is open again.
 
         Raises:
             TaskClaimed: somebody else holds it, is still there, and it is not forced.
@@ -207,20 +222,50 @@ class Tasks:
         with self.database.write() as connection:
             return claims.release(connection, self.store, ref, holder, force=force)
 
-    def review(self, ref: Ref, *, note: str = "") -> Task:
-        """Say that a task is done and needs a look; it is let go, but by a run."""
+    def review(
+        self,
+        ref: Called,
+        *,
+        note: Annotated[str, Says("What to look at.", option="--reason TEXT")] = "",
+    ) -> Task:
+        """Say that a task is done, and needs a look.
+
+        It is let go, unless a run has it.
+        """
         now_ms, holder = self.store.now_ms(), self._holder
         with self.database.write() as connection:
             return lifecycle.review(connection, ref, now_ms, note=note, holder=holder)
 
-    def escalate(self, ref: Ref, *, reason: str) -> Task:
+    def escalate(
+        self,
+        ref: Called,
+        *,
+        reason: Annotated[str, Says("What the person has to know.")],
+    ) -> Task:
         """Hand a task to a person."""
         now_ms = self.store.now_ms()
         with self.database.write() as connection:
             return lifecycle.escalate(connection, ref, now_ms, reason=reason)
 
-    def close(self, ref: Ref, *, reason: str = "", force: bool = False) -> Task:
-        """Close a task; closing it again is no error.
+    def close(
+        self,
+        ref: Called,
+        *,
+        reason: Annotated[
+            str,
+            Says("What was done, or why by force.", also=("changes_summary",)),
+        ] = "",
+        force: Annotated[
+            bool,
+            Says(
+                "Close it without a validation that passed. Needs a reason, which is "
+                "kept, with who did it."
+            ),
+        ] = False,
+    ) -> Task:
+        """Close a task that is done; with validation criteria it must have passed.
+
+        `validate_task` has it looked at. To close it again is no error.
 
         Raises:
             TaskRefused: a child is not closed, or it has validation criteria and did
@@ -234,8 +279,8 @@ class Tasks:
                 connection, ref, now_ms, reason=reason, force=force, who=who
             )
 
-    def reopen(self, ref: Ref) -> Task:
-        """Open a task again."""
+    def reopen(self, ref: Called) -> Task:
+        """Open a closed or escalated task again; it has to be validated anew."""
         with self.database.write() as connection:
             return lifecycle.reopen(connection, ref, self.store.now_ms())
 

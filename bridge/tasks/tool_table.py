@@ -9,42 +9,19 @@ that a call that is repeated after a kill does nothing twice, and returns the sa
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from inspect import Parameter, getdoc, signature
-from typing import Any, NamedTuple, get_args, get_type_hints
-
-from pydantic import (
-    AliasChoices,
-    BaseModel,
-    ConfigDict,
-    Field,
-    ValidationError,
-    create_model,
-    model_validator,
-)
+from typing import Any
 
 from bridge.errors import InvalidRequest
-from bridge.hints import close, did_you_mean
-from bridge.protocol.plain_types import camel_case
-from bridge.protocol.record import first_problem
+from bridge.hints import close
+from bridge.operation import Operation
 from bridge.protocol.wording import quoted
 from bridge.tasks import calls, tools
 from bridge.tasks.task import NewTask
 from bridge.tasks.task_data import json_form
+from bridge.tasks.tasks import Tasks
 from bridge.tasks.tools import ToolContext
 
 __all__ = ["TOOLS", "Tool", "ToolContext", "UnknownTool", "call", "find_tool"]
-
-# Taken and not looked at: pipelines that were written for other systems say who calls.
-IGNORED = ("session_id", "project")
-# What some of them call an argument: of one tool, or of any.
-_ALSO = {
-    "parent": ("parent_task_id",),
-    "category": ("task_type",),
-    "execute_expansion.task_id": ("parent_task_id",),
-    "close_task.reason": ("changes_summary",),
-    "orchestrate_ready_tasks.parent_task_id": ("task_id", "parent"),
-}
-_Deed = Callable[..., Any]
 
 
 class UnknownTool(InvalidRequest):
@@ -53,103 +30,49 @@ class UnknownTool(InvalidRequest):
     code = "unknown_tool"
 
 
-class Arguments(BaseModel):
-    """The arguments of a tool: those it names, and no others."""
+class Tool(Operation):
+    """A tool on tasks; one that is not `alone` is done within one transaction."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    def __init__(
+        self, deed: Callable[..., Any], *, alone: bool = False, **more: Any
+    ) -> None:
+        super().__init__(deed, **more)
+        self.alone = alone
+        self._is_verb = deed is vars(Tasks).get(deed.__name__)
 
-    @model_validator(mode="before")
-    @classmethod
-    def _without_ignored(cls, given: Any) -> Any:
-        if not isinstance(given, dict):
-            return given
-        known = cls.model_fields
-        return {n: v for n, v in given.items() if n not in IGNORED or n in known}
-
-
-class Tool(NamedTuple):
-    """A tool: what it is for, what it takes, whether it changes anything.
-
-    One that is not `alone` is done within one transaction.
-    """
-
-    deed: _Deed
-    arguments: type[BaseModel]
-    changes: bool
-    alone: bool
-
-    @property
-    def name(self) -> str:
-        """How it is called."""
-        return self.deed.__name__
-
-    @property
-    def about(self) -> str:
-        """What a model reads of it."""
-        return getdoc(self.deed) or ""
-
-    @property
-    def schema(self) -> dict[str, Any]:
-        """The JSON Schema of its arguments."""
-        return self.arguments.model_json_schema(by_alias=False)
+    def call(self, where: ToolContext, checked: Any) -> Any:
+        """Do it; what it gives, as JSON values."""
+        result = super().call(where.tasks if self._is_verb else where, checked)
+        if isinstance(result, list):
+            result = {"tasks": result, "count": len(result)}
+        return json_form(result)
 
 
-def _tool(
-    deed: _Deed,
-    *,
-    changes: bool = False,
-    alone: bool = False,
-    defaults: Mapping[str, Any] = {},
-) -> Tool:
-    """The tool that a function is; `defaults` are those of its `**` parameter."""
-    fields: dict[str, Any] = {}
-    hints = get_type_hints(deed, include_extras=True)
-    for name, parameter in [*signature(deed).parameters.items()][1:]:
-        if parameter.kind is Parameter.VAR_KEYWORD:
-            (content,) = get_args(hints[name])
-            for each, kind in get_type_hints(content, include_extras=True).items():
-                fields[each] = _argument(deed, each, kind, defaults.get(each))
-        else:
-            is_needed = parameter.default is Parameter.empty
-            default = ... if is_needed else parameter.default
-            fields[name] = _argument(deed, name, hints[name], default)
-    arguments = create_model(deed.__name__, __base__=Arguments, **fields)
-    return Tool(deed, arguments, changes, alone)
-
-
-def _argument(deed: _Deed, name: str, kind: Any, default: Any) -> tuple[Any, Any]:
-    """An argument, as pydantic has it: its type with its description, and the rest."""
-    about = [each for each in get_args(kind) if isinstance(each, str)]
-    also = _ALSO.get(f"{deed.__name__}.{name}", _ALSO.get(name, ()))
-    field = Field(
-        default,
-        description=about[0] if about else None,
-        # As results spell it, too, so that what a tool gave can be given back.
-        validation_alias=AliasChoices(*dict.fromkeys((name, *also, camel_case(name)))),
-    )
-    return (kind | None if default is None else kind), field
+def _verb(deed: Callable[..., Any], name: str, **more: Any) -> Tool:
+    """The tool that a verb of `Tasks` is, for whoever calls."""
+    return Tool(deed, name=name, without=("holder",), **more)
 
 
 _ROWS = (
-    _tool(tools.get_task),
-    _tool(tools.list_tasks),
-    _tool(tools.list_ready_tasks, alone=True),
-    _tool(tools.create_task, changes=True, defaults=NewTask._field_defaults),
-    _tool(tools.update_task, changes=True),
-    _tool(tools.claim_task, changes=True),
-    _tool(tools.release_task, changes=True),
-    _tool(tools.mark_task_needs_review, changes=True),
-    _tool(tools.escalate_task, changes=True),
-    _tool(tools.reopen_task, changes=True),
-    _tool(tools.close_task, changes=True),
-    _tool(tools.save_expansion_spec, changes=True),
-    _tool(tools.get_expansion_spec),
-    _tool(tools.execute_expansion, changes=True),
-    _tool(tools.validate_task, changes=True, alone=True),
-    _tool(tools.get_validation_status, alone=True),
-    _tool(tools.get_validation_context_smart, alone=True),
-    _tool(tools.orchestrate_ready_tasks, changes=True),
-    _tool(tools.search_memories, alone=True),
+    _verb(Tasks.get, "get_task"),
+    Tool(tools.list_tasks),
+    Tool(tools.list_ready_tasks, alone=True),
+    Tool(tools.create_task, changes=True, defaults=NewTask._field_defaults),
+    Tool(tools.update_task, changes=True),
+    _verb(Tasks.claim, "claim_task", changes=True),
+    _verb(Tasks.release, "release_task", changes=True),
+    _verb(Tasks.review, "mark_task_needs_review", changes=True),
+    _verb(Tasks.escalate, "escalate_task", changes=True),
+    _verb(Tasks.reopen, "reopen_task", changes=True),
+    _verb(Tasks.close, "close_task", changes=True),
+    Tool(tools.save_expansion_spec, changes=True),
+    Tool(tools.get_expansion_spec),
+    Tool(tools.execute_expansion, changes=True),
+    Tool(tools.validate_task, changes=True, alone=True),
+    Tool(tools.get_validation_status, alone=True),
+    Tool(tools.get_validation_context_smart, alone=True),
+    Tool(tools.orchestrate_ready_tasks, changes=True),
+    Tool(tools.search_memories, alone=True),
 )
 # What others call it.
 ELSEWHERE = {
@@ -192,52 +115,18 @@ def call(
         BridgeError: the tool refuses, or the tasks cannot be used.
     """
     tool = find_tool(name)
-    checked = checked_arguments(tool, arguments or {})
+    checked = tool.checked(arguments or {})
     if tool.alone:
-        return _result(tool, context._replace(key=key), checked)
+        return tool.call(context._replace(key=key), checked)
     database = context.database
     with database.write() if tool.changes else database.read() as transaction:
         context = context._replace(transaction=transaction)
         if not tool.changes or key is None:
-            return _result(tool, context, checked)
+            return tool.call(context, checked)
         digest = calls.digest_of(checked.model_dump(mode="json"))
         if before := calls.remembered(transaction, key, tool.name, digest):
             return before[0]
-        result = _result(tool, context, checked)
+        result = tool.call(context, checked)
         now_ms = context.store.now_ms()
         calls.remember(transaction, key, tool.name, digest, result, now_ms)
         return result
-
-
-def _result(tool: Tool, context: ToolContext, checked: BaseModel) -> Any:
-    """What a tool gives, as JSON values."""
-    given = {name: value for name, value in checked if value is not None}
-    result = tool.deed(context, **given)
-    if isinstance(result, list):
-        result = {"tasks": result, "count": len(result)}
-    return json_form(result)
-
-
-def checked_arguments(tool: Tool, arguments: Mapping[str, Any]) -> Any:
-    """The arguments of a call, as the tool's own type.
-
-    Raises:
-        InvalidRequest: one is unknown, missing, or not what it must be.
-    """
-    try:
-        return tool.arguments.model_validate(dict(arguments))
-    except ValidationError as exc:
-        raise InvalidRequest(_problem(tool, exc)) from None
-
-
-def _problem(tool: Tool, exc: ValidationError) -> str:
-    """What is wrong with arguments; a name that is misspelt first."""
-    wrong = [e["loc"][-1] for e in exc.errors() if e["type"] == "extra_forbidden"]
-    if not wrong:
-        # A union has its members in the place, which say nothing to whoever calls.
-        said = first_problem(exc)
-        place, _, rest = said.partition(": ")
-        return f"{tool.name}: {place.partition('.')[0]}: {rest}"
-    known = [*tool.arguments.model_fields]
-    hint = did_you_mean(str(wrong[0]), known) or f"; known: {', '.join(known)}"
-    return f"{tool.name} has no argument {quoted(wrong[0])}{hint}"

@@ -1,8 +1,7 @@
 """The tools on tasks: what each takes, and what it does.
 
-A tool is a function by the tool's name: a model reads its docstring, and its parameters
-are the arguments, which `bridge.tasks.tool_table` checks. A text in an annotation
-describes an argument.
+A tool is an operation (`bridge.operation`): a function by the tool's name, or a verb of
+`Tasks`. `bridge.tasks.tool_table` lists them.
 """
 
 from __future__ import annotations
@@ -10,9 +9,8 @@ from __future__ import annotations
 import sqlite3
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, Unpack
 
-from pydantic import Field, WithJsonSchema
-
 from bridge.errors import InvalidRequest
+from bridge.operation import Says
 from bridge.tasks import claims, expansion, queries
 from bridge.tasks import validation as validating
 from bridge.tasks.database import Database, Joined
@@ -27,7 +25,7 @@ from bridge.tasks.task import (
     TaskQuery,
 )
 from bridge.tasks.task_data import refs_of
-from bridge.tasks.tasks import Tasks
+from bridge.tasks.tasks import Called, Tasks
 
 if TYPE_CHECKING:
     from bridge.config import Settings
@@ -38,10 +36,8 @@ _PARTS = 100
 _DIFF_CHARS = 20_000
 _DIFF_S = 5.0
 
-TaskRef = Annotated[str | int, "A task: #42, 42, or its uuid."]
-Below = Annotated[str | int | None, "Only tasks below this one."]
-Title = Annotated[str, "One line."]
-Limit = Annotated[int, Field(ge=1, le=500), "How many at most."]
+Title = Annotated[str, Says("One line.")]
+Limit = Annotated[int, Says("How many at most.", least=1, most=500)]
 
 
 class ToolContext(NamedTuple):
@@ -74,11 +70,6 @@ class ToolContext(NamedTuple):
         return Tasks(self.store, self.holder, self.database)
 
 
-def get_task(context: ToolContext, task_id: TaskRef) -> Task:
-    """One task: how far it is, and what it asks for."""
-    return context.tasks.get(task_id)
-
-
 def list_tasks(
     context: ToolContext, limit: Limit = 50, **which: Unpack[TaskQuery]
 ) -> list[Task]:
@@ -88,7 +79,9 @@ def list_tasks(
 
 def list_ready_tasks(
     context: ToolContext,
-    parent: Annotated[str | int | None, "Anywhere below this task."] = None,
+    parent: Annotated[
+        str | int | None, Says("Anywhere below this task.", also=("parent_task_id",))
+    ] = None,
     limit: Limit = 10,
     **which: Unpack[ReadyQuery],
 ) -> list[Task]:
@@ -101,24 +94,24 @@ def list_ready_tasks(
 def create_task(
     context: ToolContext,
     title: Title,
-    depends_on: Annotated[list[TaskRef], "Tasks that must be closed before."] = [],  # noqa: B006 - not changed
-    claim: Annotated[bool, "Claim it at once."] = False,  # noqa: FBT002 - a tool's argument
+    depends_on: Annotated[
+        list[str | int], Says("Tasks that must be closed before.")
+    ] = [],  # noqa: B006 - not changed
+    claim: Annotated[bool, Says("Claim it at once.")] = False,  # noqa: FBT002 - a tool's argument
     **content: Unpack[TaskContent],
 ) -> Task:
     """Add a task."""
-    _without_parent(content)
     task = context.tasks.create(title, depends_on=depends_on, **content)
     return context.tasks.claim(task.number) if claim else task
 
 
 def update_task(
     context: ToolContext,
-    task_id: TaskRef,
+    task_id: Called,
     title: Title | None = None,
     **content: Unpack[TaskContent],
 ) -> Task:
     """Change a task; what is left out stays."""
-    _without_parent(content)
     if title is not None:
         return context.tasks.update(task_id, title=title, **content)
     if not content:
@@ -129,70 +122,10 @@ def update_task(
     return context.tasks.update(task_id, **content)
 
 
-def _without_parent(content: TaskContent) -> None:
-    """Read `none` as no parent."""
-    if content.get("parent") == "none":
-        content["parent"] = None
-
-
-def claim_task(context: ToolContext, task_id: TaskRef) -> Task:
-    """Take a task: nobody else gets it until you release or close it, or are gone."""
-    return context.tasks.claim(task_id)
-
-
-def release_task(
-    context: ToolContext,
-    task_id: TaskRef,
-    force: Annotated[bool, "Also if another holds it."] = False,  # noqa: FBT002 - a tool's argument
-) -> Task:
-    """Let a task go: it is open again."""
-    return context.tasks.release(task_id, force=force)
-
-
-def mark_task_needs_review(
-    context: ToolContext,
-    task_id: TaskRef,
-    note: Annotated[str, "What to look at."] = "",
-) -> Task:
-    """Say that a task is done, and needs a look."""
-    return context.tasks.review(task_id, note=note)
-
-
-def escalate_task(
-    context: ToolContext,
-    task_id: TaskRef,
-    reason: Annotated[str, "What the person has to know."],
-) -> Task:
-    """Hand a task to a person."""
-    return context.tasks.escalate(task_id, reason=reason)
-
-
-def reopen_task(context: ToolContext, task_id: TaskRef) -> Task:
-    """Open a closed or escalated task again; it has to be validated anew."""
-    return context.tasks.reopen(task_id)
-
-
-def close_task(
-    context: ToolContext,
-    task_id: TaskRef,
-    reason: Annotated[str, "What was done, or why by force."] = "",
-    force: Annotated[  # noqa: FBT002 - a tool's argument
-        bool,
-        "Close it without a validation that passed. Needs a reason, which is kept, "
-        "with who did it.",
-    ] = False,
-) -> Task:
-    """Close a task that is done; with validation criteria it must have passed.
-
-    validate_task has it looked at.
-    """
-    return context.tasks.close(task_id, reason=reason, force=force)
-
-
 def save_expansion_spec(
     context: ToolContext,
-    task_id: TaskRef,
-    spec: Annotated[dict[str, Any], WithJsonSchema(SCHEMA)],
+    task_id: Called,
+    spec: Annotated[dict[str, Any], Says(schema=SCHEMA)],
 ) -> Any:
     """Keep how a task is to be divided; execute_expansion then does it.
 
@@ -208,7 +141,7 @@ def save_expansion_spec(
     }
 
 
-def get_expansion_spec(context: ToolContext, task_id: TaskRef) -> Any:
+def get_expansion_spec(context: ToolContext, task_id: Called) -> Any:
     """How a task is to be divided, and whether that still has to be executed."""
     task = context.tasks.get(task_id)
     with context.database.read() as connection:
@@ -219,7 +152,12 @@ def get_expansion_spec(context: ToolContext, task_id: TaskRef) -> Any:
     return expansion.data_of(found)
 
 
-def execute_expansion(context: ToolContext, task_id: TaskRef) -> Any:
+def execute_expansion(
+    context: ToolContext,
+    task_id: Annotated[
+        str | int, Says("The task that is to be divided.", also=("parent_task_id",))
+    ],
+) -> Any:
     """Make the saved spec into tasks, all or none; again, it changes nothing."""
     with context.database.write() as connection:
         done, was_done = expansion.execute(connection, task_id, context.store.now_ms())
@@ -234,13 +172,19 @@ def execute_expansion(context: ToolContext, task_id: TaskRef) -> Any:
 
 def orchestrate_ready_tasks(
     context: ToolContext,
-    parent_task_id: Below = None,
+    parent_task_id: Annotated[
+        str | int | None, Says("Only tasks below this one.", also=("task_id", "parent"))
+    ] = None,
     max_concurrent: Annotated[
         int | None,
-        Field(ge=1, le=100),
-        "How many are worked on at once; by default as many agents as a session runs.",
+        Says(
+            "How many are worked on at once; by default as many agents as a session "
+            "runs.",
+            least=1,
+            most=100,
+        ),
     ] = None,
-    claim: Annotated[bool, "Claim those that are handed out."] = False,  # noqa: FBT002 - a tool's argument
+    claim: Annotated[bool, Says("Claim those that are handed out.")] = False,  # noqa: FBT002 - a tool's argument
 ) -> Any:
     """Which ready tasks to work on now: as many as there is room for.
 
@@ -268,9 +212,9 @@ def orchestrate_ready_tasks(
 
 def validate_task(
     context: ToolContext,
-    task_id: TaskRef,
+    task_id: Called,
     changes_summary: Annotated[
-        str, Field(max_length=20_000), "What was changed, for the validator."
+        str, Says("What was changed, for the validator.", most=20_000)
     ] = "",
 ) -> Any:
     """Have an agent look whether a task is done, unless one does so now.
@@ -288,7 +232,7 @@ def validate_task(
     return validating.data_of(look, context.settings.validation_max_iterations)
 
 
-def get_validation_status(context: ToolContext, task_id: TaskRef) -> Any:
+def get_validation_status(context: ToolContext, task_id: Called) -> Any:
     """How the validation of a task stands, and what it found.
 
     `state` is none, running, passed, failed or escalated. A task that was changed has
@@ -298,7 +242,7 @@ def get_validation_status(context: ToolContext, task_id: TaskRef) -> Any:
     return validating.data_of(look, context.settings.validation_max_iterations)
 
 
-def get_validation_context_smart(context: ToolContext, task_id: TaskRef) -> Any:
+def get_validation_context_smart(context: ToolContext, task_id: Called) -> Any:
     """All that a validator needs: the task, its parts, what earlier looks found.
 
     And what is not committed.
@@ -324,8 +268,8 @@ def get_validation_context_smart(context: ToolContext, task_id: TaskRef) -> Any:
 
 def search_memories(
     context: ToolContext,
-    query: Annotated[str, Field(max_length=2000), "Words; most of them should occur."],
-    limit: Annotated[int, Field(ge=1, le=50), "How many at most."] = 5,
+    query: Annotated[str, Says("Words; most of them should occur.", most=2000)],
+    limit: Annotated[int, Says("How many at most.", least=1, most=50)] = 5,
 ) -> Any:
     """Look into past answers of agents, and closed tasks."""
     from bridge.tasks.memories import search

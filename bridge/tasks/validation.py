@@ -12,7 +12,7 @@ the request's answer, and whoever looks writes it down.
 from __future__ import annotations
 
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypedDict, Unpack
 
 from bridge.errors import BridgeError, InvalidRequest
 from bridge.protocol.wording import fenced, in_shell, shortened
@@ -47,21 +47,23 @@ _EARLIER = "\nAn earlier look found, and this may be mended by now:\n{}\n"
 _NO_CRITERIA = "(none are written down; what the title and the description ask for)"
 
 
+class Asked(TypedDict):
+    """Which agent is asked what, about which task; the key stands for the question."""
+
+    agent: str
+    prompt: str
+    schema: dict[str, Any] | None
+    task_id: str
+    dedup_key: str
+
+
 class StartAgent(Protocol):
     """Asks an agent, and returns the id of the request.
 
     The same `dedup_key` again asks nothing: it returns the id of the same request.
     """
 
-    def __call__(
-        self,
-        *,
-        agent: str,
-        prompt: str,
-        schema: dict[str, Any] | None,
-        task_id: str,
-        dedup_key: str,
-    ) -> str:
+    def __call__(self, **asked: Unpack[Asked]) -> str:
         """Ask, or find what was asked; the request's id.
 
         Raises:

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 
 from bridge.agents.diagnostic import Place, describe, did_you_mean_tool
 from bridge.agents.fields import check_tool
-from bridge.hints import did_you_mean
 from bridge.policy import tool_names
 from bridge.policy.step_workflow import OWN_SERVER
 
@@ -37,34 +36,11 @@ def callable_tools() -> frozenset[str]:
     return frozenset(TOOLS)
 
 
-def argument_names(tool: str) -> list[tuple[list[str], bool]]:
-    """What each argument of a tool is called, and whether it has to be given."""
-    from pydantic import AliasChoices
-
-    from bridge.tasks.tool_table import TOOLS
-
-    found = []
-    for name, field in TOOLS[tool].arguments.model_fields.items():
-        said = field.validation_alias or field.alias
-        choices = said.choices if isinstance(said, AliasChoices) else [said]
-        names = [name, *(each for each in choices if isinstance(each, str))]
-        found.append(([*dict.fromkeys(names)], field.is_required()))
-    return found
-
-
 def wrong_arguments(tool: str, arguments: Collection[str]) -> dict[str, str]:
     """What is wrong with the arguments of a call, by name; those it lacks by none."""
-    from bridge.tasks.tool_table import IGNORED
+    from bridge.tasks.tool_table import TOOLS
 
-    taken = argument_names(tool)
-    known = {each for names, _ in taken for each in names}
-    found = {
-        name: f"{tool} has no argument {name!r}{did_you_mean(name, known)}"
-        for name in arguments
-        if name not in known and name not in IGNORED
-    }
-    lacking = [n[0] for n, needed in taken if needed and not {*n} & {*arguments}]
-    return found | ({"": f"{tool} needs {', '.join(lacking)}"} if lacking else {})
+    return TOOLS[tool].wrong_names(arguments)
 
 
 def own_tools() -> frozenset[str]:

@@ -8,7 +8,7 @@ import subprocess
 import pytest
 
 from bridge import AsyncBridge, Bridge, TaskClaimed
-from bridge.api.async_tasks import AsyncTasks
+from bridge.api.aio import AsyncTasks
 from bridge.api.task_holder import person_here, program_here
 from bridge.config import Settings
 from bridge.store import sessions

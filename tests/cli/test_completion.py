@@ -113,5 +113,5 @@ def test_names_and_ids_for_the_scripts(project):
     )
     assert {"general-purpose", "Explore", "validator-logic"} <= {*agents}
     settings = project.run("completion", "settings").out.splitlines()
-    assert {"set", "slots", "agents_per_hour"} <= {*settings}
+    assert {"slots", "agents_per_hour"} <= {*settings}
     assert "home" not in settings

@@ -146,9 +146,11 @@ REFUSED = {
     "get colour": "no setting 'colour'; `hostbridge config` lists them",
     "set home /x": "home stands in no file: it says where the files are (BRIDGE_HOME)",
     "set debug perhaps": "debug='perhaps': expected 1 or 0",
-    "set slots": "config set slots: expected set KEY VALUE",
-    "list --user": "--user and --project say what to change, not to list",
-    "unset slots --user --project": "--user and --project: choose one of them",
+    "set slots": "config set: missing: VALUE|-; see `hostbridge config set --help`",
+    "list --user": "config list takes no --user; it takes --json",
+    "unset slots --user --project": (
+        "config: --project: cannot go with --user; see `hostbridge config --help`"
+    ),
 }
 
 

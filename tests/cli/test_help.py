@@ -10,6 +10,7 @@ from importlib import import_module
 import forkserver
 import pytest
 from gitworld import git
+from optionlists import options_of
 
 from bridge.cli.commands import COMMANDS
 from bridge.cli.main import run
@@ -39,7 +40,7 @@ def test_help_fits(capsys, monkeypatch, words, columns):
 
 @pytest.mark.parametrize("name", WITH_OPTIONS)
 def test_every_option_is_explained_in_a_sentence(name):
-    for option in import_module(f"bridge.cli.{name}").OPTIONS:
+    for option in options_of(name):
         help_ = option.settings["help"]
         assert re.match(r"[A-Z]|haiku|host", help_), help_
         assert help_.endswith("."), help_

@@ -48,8 +48,10 @@ def test_error_of_each_kind(capsys, monkeypatch, name, error, exit_code, code):
     def fail(_options: object) -> int:
         raise error
 
-    monkeypatch.setattr(module, "command", fail)
-    monkeypatch.setattr(module, "OPTIONS", import_module("bridge.cli.where").OPTIONS)
+    monkeypatch.setattr(module, "command", fail, raising=False)
+    where = import_module("bridge.cli.where").OPTIONS
+    monkeypatch.setattr(module, "OPTIONS", where, raising=False)
+    monkeypatch.delattr(module, "VERBS", raising=False)
     monkeypatch.setattr("sys.argv", ["hostbridge", name, "--json"])
     # The process would end.
     monkeypatch.setattr("gc.freeze", lambda: None)

@@ -10,7 +10,7 @@ import pytest
 from ggufs import gguf
 
 from bridge.cli import models
-from bridge.cli.parser import parse
+from bridge.cli.main import run
 from bridge.extras import how_to_add
 
 
@@ -129,7 +129,7 @@ def test_error_none_is_in_use(project, folder, capsys, monkeypatch):
     monkeypatch.setattr(models, "require_extra", lambda: None)
     monkeypatch.setattr("bridge.llama.model_files.find_spec", lambda _name: None)
 
-    assert models.command(parse("hostbridge models", models.OPTIONS, [])) == 1
+    assert run(["models"]) == 1
 
     said = capsys.readouterr().out
     assert "\n    does not answer unless it is named: a base model, which" in said

@@ -1,14 +1,13 @@
 """How options and arguments are told apart, in every command."""
 
-from importlib import import_module
-
 import pytest
+from optionlists import options_of
 
 from bridge.cli import ask, wait
 from bridge.cli.commands import COMMANDS
 from bridge.cli.error_report import wants_json
-from bridge.cli.options import COMMON, SHORT
-from bridge.cli.parser import parse
+from bridge.cli.options import AS_JSON, COMMON, SHORT, option
+from bridge.cli.parser import parse, parse_verb
 from bridge.errors import InvalidRequest
 
 A_TIME = "expected a time such as 90s, 5m or 1h30m, at least 0s, at most 30d"
@@ -32,7 +31,7 @@ def test_short_and_long_options_are_the_same(words):
 @pytest.mark.parametrize("name", sorted({*COMMANDS} - {"hook"}))
 def test_a_short_option_means_the_same_in_every_command(name):
     """And none hides one that every command has."""
-    options = [*import_module(f"bridge.cli.{name}").OPTIONS, *COMMON]
+    options = [*options_of(name), *COMMON]
 
     short = {each.names[-1]: each.names[0] for each in options if each.names[1:]}
     assert short.items() <= SHORT.items()
@@ -102,3 +101,25 @@ def test_another_folder_before_or_after_the_command(project, words):
     (other / ".git").mkdir(parents=True)
 
     assert project.run(*words.split(), "--json").json["project"] == str(other)
+
+
+@pytest.mark.parametrize(
+    ("words", "found"),
+    [
+        ("", ("list", None, False)),
+        ("-j", ("list", None, True)),
+        ("--text show -j show 3", ("show", "3", True)),
+        ("--text=show list", ("list", None, False)),
+    ],
+)
+def test_options_may_stand_before_the_verb(words, found):
+    """And the value of one is no verb."""
+    text = option("--text", metavar="TEXT")
+    verbs = {
+        "list": (text, AS_JSON),
+        "show": (text, option("task", metavar="TASK"), AS_JSON),
+    }
+
+    read = parse_verb("hostbridge task", verbs, words.split())
+
+    assert (read.verb, getattr(read, "task", None), read.as_json) == found

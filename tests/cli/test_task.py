@@ -5,7 +5,6 @@ import json
 import pytest
 from screens import on_terminal, same_as_file
 
-from bridge.cli.task_options import TASK_OPTIONS, VERBS
 from bridge.cli.task_text import task_lines, task_table, tree_lines
 from bridge.protocol.claim import HostProcess
 from bridge.tasks.queries import Branch
@@ -266,11 +265,6 @@ def test_status_counts_tasks(project):
     project.run("status").tells(0, "tasks: 1 open, 1 in progress (hostbridge task)")
     project.state.joinpath("tasks.db").write_bytes(b"no database" * 100)
     project.run("status").tells(0, "the tasks cannot be read: ")
-
-
-def test_every_verb_is_in_the_help():
-    (what,) = (each for each in TASK_OPTIONS if each.names == ("what",))
-    assert [verb for verb in VERBS if verb not in what.settings["help"]] == []
 
 
 def test_error_an_update_that_changes_nothing(project):

@@ -12,7 +12,7 @@ import pytest
 import bridge
 import bridge.testing
 from bridge import errors
-from bridge.api import options
+from bridge.api import options, run_options
 from bridge.cli.exit_codes import of_kind
 from bridge.protocol.request import Request
 from bridge.protocol.response import failed
@@ -108,7 +108,8 @@ def test_an_error_leaves_a_process_pool(error):
 
 def written(annotation: str) -> str:
     """The type of an option, as the page writes it."""
-    parts = [part for part in annotation.split(" | ") if part != "None"]
+    bare = re.sub(r"Annotated\[\s*([^,]*\S),.*", r"\1", annotation, flags=re.DOTALL)
+    parts = [part for part in bare.split(" | ") if part != "None"]
     named: dict[str, Any] = {
         "Priority": '`"high"`, `"normal"`, `"low"`',
         "RouteChoice": '`"auto"`, `"host"`, `"claude"`, `"local"`, `"endpoint"`',
@@ -126,16 +127,16 @@ KEYWORDS: dict[str, Any] = {
     "Only of `ask`": options.AskOptions,
     "Only of `submit`": options.SubmitOptions,
     "Of `wait`": options.WaitOptions,
-    "Of `run` and `resume`": options.RunOptions,
-    "Only of `validate`": options.ValidateOptions,
-    "Only of `build_and_validate`": options.BuildOptions,
+    "Of `run` and `resume`": run_options.RunOptions,
+    "Only of `validate`": run_options.ValidateOptions,
+    "Only of `build_and_validate`": run_options.BuildOptions,
 }
 # What the page tells above a table that begins with "Only".
 ABOVE: dict[str, Any] = {
     "Only of `ask`": options.RequestOptions,
     "Only of `submit`": options.RequestOptions,
-    "Only of `validate`": options.RunOptions,
-    "Only of `build_and_validate`": options.RunOptions,
+    "Only of `validate`": run_options.RunOptions,
+    "Only of `build_and_validate`": run_options.RunOptions,
 }
 
 

@@ -1,47 +1,30 @@
-"""What is begun while a server ends is cancelled, too."""
+"""What a server has begun ends with it."""
 
-import asyncio
 from threading import Event, Thread
-
-import pytest
-from polling import wait_until
 
 from bridge.mcp.serving import Serving
 
-pytestmark = pytest.mark.anyio
 
+def test_what_is_just_being_started_ends_with_the_server():
+    """Its request is on the disk before anybody here knows of it."""
+    serving, begun, go = Serving(1), Event(), Event()
+    stopped = []
 
-@pytest.fixture
-def anyio_backend():
-    return "asyncio"
+    def start():
+        begun.set()
+        assert go.wait(60)
+        return "request"
 
-
-async def test_a_request_that_is_made_while_the_server_ends_is_cancelled():
-    serving, is_made, may_go_on = Serving(1), Event(), Event()
-    cancelled = []
-
-    def begin(serving):
-        is_made.set()
-        may_go_on.wait()
-        serving.note("r-1", lambda: cancelled.append("r-1"))
-
-    starting = asyncio.create_task(serving.start(begin))
-    await asyncio.to_thread(is_made.wait)
+    starting = Thread(
+        target=serving.started,
+        args=(start, lambda name: (name, lambda: stopped.append(name))),
+    )
     ending = Thread(target=serving.end)
+    starting.start()
+    assert begun.wait(60)
     ending.start()
-    wait_until(lambda: serving.is_ending)
-    assert ending.is_alive()
-    may_go_on.set()
-    await starting
-    await asyncio.to_thread(ending.join)
+    go.set()
+    for thread in (starting, ending):
+        thread.join(60)
 
-    assert cancelled == ["r-1"]
-
-
-def test_a_run_that_is_begun_while_the_server_ends_is_cancelled():
-    serving, cancelled = Serving(1), []
-    serving.end()
-
-    serving.follow("run", lambda: None, lambda: cancelled.append("run"))
-
-    assert cancelled == ["run"]
+    assert stopped == ["request"]
