@@ -9,12 +9,10 @@ nobody was told wakes the session.
 
 from __future__ import annotations
 
-import json
 import os
 import signal
 import time
 from collections.abc import Callable
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bridge.host.answer_wait import MAX_WAIT_S, answer_text, why_failed
@@ -43,7 +41,6 @@ if TYPE_CHECKING:
 # Called before an agent is started; raises if none may be.
 Begin = Callable[[Request], None]
 
-_SCRIPT = Path(__file__).parents[1] / "worker" / "one_request.py"
 _POLL_S = 0.05
 # How often to see whether anybody still works on it.
 _LOOK_S = 0.5
@@ -208,7 +205,7 @@ def _start(place: Place, request_id: str, session_id: str = "") -> bool:
     """
     from bridge.process.detached import start_detached
 
-    return start_detached(_SCRIPT, json.dumps(place.words()), request_id, session_id)
+    return start_detached(place, "bridge.worker.one_request", request_id, session_id)
 
 
 def _wait(

@@ -7,6 +7,7 @@ from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from threading import Event
 from typing import TYPE_CHECKING, Self
 
+from bridge.engine.advance import advance
 from bridge.engine.answers import Answers
 from bridge.engine.asks import Texts
 from bridge.engine.long_steps import claim, headless_sign
@@ -14,6 +15,8 @@ from bridge.engine.results import StepResult, has_result, put_result, read_resul
 from bridge.engine.run_files import folder_of, read, read_details, read_plan
 from bridge.engine.run_ids import request_id
 from bridge.errors import BridgeError, StateUnavailable
+from bridge.host.flow_runs import news_of
+from bridge.host.told_later import tell_sessions
 from bridge.policy.condition import ConditionError
 from bridge.process.run import Stopped
 from bridge.protocol.failure_codes import code_of
@@ -35,6 +38,37 @@ _MOST_AT_ONCE = 8
 # How long a result waits for a disk that takes none, and how often that is tried.
 _KEPT_S = 600.0
 _PAUSE_S = 0.2
+# Of a process of its own: how long it waits for a step, and how often it tries, a
+# second apart, while the state cannot be used.
+_WAIT_S = 2.0
+_TRIES = 30
+
+
+def detached(store: Store, settings: Settings, run_id: str) -> None:
+    """Do the long steps of a run, and what they lead to, until nothing is to be done.
+
+    Called in a process of its own, which whoever advances a run in an open session has
+    started. If that is killed, whoever looks next starts another.
+    """
+    tries_left = _TRIES
+    with LongWork(store, settings) as work:
+        while tries_left:
+            try:
+                found: list[LongStep] = []
+                before, reached = store.now_ms(), set[str]()
+                run = advance(store, settings, run_id, reached=reached, long=found)
+                if lines := [*news_of(run, reached, since_ms=before)]:
+                    # No hook has seen it.
+                    tell_sessions(store, lines)
+                work.take(each for each in found if each.node)
+                if work.is_busy:
+                    work.wait(_WAIT_S)
+                elif not found:
+                    return
+                tries_left = _TRIES
+            except StateUnavailable:
+                tries_left -= 1
+                time.sleep(1.0)
 
 
 class LongWork:
