@@ -1,0 +1,73 @@
+"""A waiter is woken by the kernel, or looks from time to time where it cannot be."""
+
+import os
+import threading
+
+import pytest
+from watchdog.observers import inotify_c
+
+from bridge.store import folder_events
+from bridge.store.folder_events import FolderEvents
+
+# Longer than a test may take: whoever waits for as long was not woken.
+FOREVER_S = 3600
+
+
+@pytest.fixture(autouse=True)
+def at_once(monkeypatch):
+    """Heard from the first look on, by an observer of this test's own."""
+    monkeypatch.setattr(folder_events, "_AFTER_S", 0.0)
+    heard = folder_events._Heard()
+    monkeypatch.setattr(folder_events, "_heard", heard)
+    yield heard
+    if heard._observer:
+        heard._observer.stop()
+        heard._observer.join()
+
+
+def test_a_file_wakes_all_who_wait(tmp_path, at_once):
+    with FolderEvents([tmp_path]) as one, FolderEvents([tmp_path]) as other:
+        for each in (one, other):
+            each.wait(FOREVER_S, most_s=FOREVER_S)
+        timer = threading.Timer(0.05, (tmp_path / "a").touch)
+        timer.start()
+
+        for each in (one, other):
+            each.wait(FOREVER_S, most_s=FOREVER_S)
+        timer.join()
+    assert at_once._watches == {}
+
+
+def test_what_comes_between_a_look_and_the_wait_is_not_missed(tmp_path):
+    with FolderEvents([tmp_path / "b", tmp_path]) as events:
+        (tmp_path / "b").mkdir()
+        events.wait(FOREVER_S, most_s=FOREVER_S)
+
+        (tmp_path / "b" / "a").touch()
+        events.wait(FOREVER_S, most_s=FOREVER_S)
+
+
+def test_nothing_ends_a_wait_before_its_time(tmp_path):
+    with FolderEvents([tmp_path]) as events:
+        events.wait(FOREVER_S, most_s=FOREVER_S)
+
+        events.wait(FOREVER_S, most_s=0.01)
+
+
+@pytest.mark.parametrize("why", ["few are left", "no folder", "another process"])
+def test_whoever_cannot_be_woken_looks(tmp_path, monkeypatch, at_once, why):
+    """The client needs instances to hear us; a child has no thread of its parent's."""
+    folders = [tmp_path]
+    if why == "few are left":
+        monkeypatch.setattr(inotify_c, "inotify_init", lambda: -1)
+    elif why == "no folder":
+        folders.append(tmp_path / "none")
+    else:
+        monkeypatch.setattr(at_once, "_process", os.getppid())
+
+    with FolderEvents(folders) as events:
+        events.wait(FOREVER_S, most_s=FOREVER_S)
+
+        assert events._heard == []
+        events.wait(0.01, most_s=FOREVER_S)
+    assert at_once._watches == {}
