@@ -4,6 +4,8 @@ Their signatures are their schemas, and their docstrings are what a model reads.
 """
 
 import asyncio
+import time
+from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
@@ -234,7 +236,13 @@ async def wait_for(
     Raises:
         UnknownRequest: there is no such request.
     """
-    report = _reporter(ctx, timeout_s)
+    tell, began_s = reporter(ctx), time.monotonic()
+
+    def report(stage: Stage) -> None:
+        # Without a total: a share of the time would be read as a share of the work.
+        gone_s = time.monotonic() - began_s
+        tell(f"{stage.words}, {gone_s:.0f} s of {timeout_s:.0f} s")
+
     stage = None
     try:
         await AsyncBridge(bridge).wait(request_id, timeout_s=timeout_s, on_stage=report)
@@ -248,16 +256,13 @@ async def wait_for(
     )
 
 
-def _reporter(ctx: Context[Any, Any], timeout_s: float) -> Any:
+def reporter(ctx: Context[Any, Any]) -> Callable[[str], None]:
     """What reports progress: called in another thread, every few seconds."""
     loop = asyncio.get_running_loop()
     began_s = loop.time()
 
-    def report(stage: Stage) -> None:
-        gone_s = loop.time() - began_s
-        # Without a total: a share of the time would be read as a share of the work.
-        words = f"{stage.words}, {gone_s:.0f} s of {timeout_s:.0f} s"
-        news = ctx.report_progress(gone_s, None, words)
+    def report(words: str) -> None:
+        news = ctx.report_progress(loop.time() - began_s, None, words)
         # The loop may be closed: the server ends.
         with suppress(RuntimeError):
             asyncio.run_coroutine_threadsafe(news, loop)

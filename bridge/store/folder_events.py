@@ -24,6 +24,11 @@ if TYPE_CHECKING:
 
 # When to have the kernel tell it, in seconds after the first look.
 _AFTER_S = 1.0
+# The pause between two looks where nothing is heard: half a percent of the time that
+# was waited. With many waiting threads it is longer: together they look at most 1,000
+# times a second.
+_SHORTEST_S, _LONGEST_S = 0.005, 0.05
+_PER_THREAD_S = 0.001
 # How many instances have to be left for others.
 _SPARE = 16
 
@@ -109,7 +114,7 @@ class FolderEvents:
         self._folders = [os.fspath(each) for each in folders]
         self._event = threading.Event()
         self._heard: list[str] | None = None
-        self._begin_s = time.monotonic() + _AFTER_S
+        self._since_s = time.monotonic()
 
     def __enter__(self) -> Self:
         return self
@@ -119,22 +124,26 @@ class FolderEvents:
             _heard.remove(folder, self._event)
         self._heard = []
 
-    def wait(self, pause_s: float, *, most_s: float, rest_s: float = 0.0) -> None:
-        """Wait for an event, or `most_s`; where none can be heard, `pause_s` at most.
+    def wake(self) -> None:
+        """End the wait that goes on, or the next one."""
+        self._event.set()
+
+    def wait(self, most_s: float, *, rest_s: float = 0.0) -> None:
+        """Wait for an event, or `most_s`; where none can be heard, for a short pause.
 
         It takes `rest_s` at least: so much may happen that looks would take all time.
         """
-        if self._heard is None and time.monotonic() >= self._begin_s:
+        waited_s = time.monotonic() - self._since_s
+        if self._heard is None and waited_s >= _AFTER_S:
             self._begin()
             # What came before that is there for the next look.
             return
+        if not self._heard:
+            most_s = min(max(_pause_s(waited_s), rest_s), most_s)
         # Not `time.sleep`: libfaketime, which some test with, makes it fail.
-        if self._heard:
-            if self._event.wait(most_s) and rest_s:
-                threading.Event().wait(min(rest_s, most_s))
-            self._event.clear()
-        else:
-            self._event.wait(min(max(pause_s, rest_s), most_s))
+        if self._event.wait(most_s) and rest_s:
+            threading.Event().wait(min(rest_s, most_s))
+        self._event.clear()
 
     def _begin(self) -> None:
         """Have the kernel tell it, of all folders or of none."""
@@ -145,3 +154,8 @@ class FolderEvents:
                 self._heard.append(folder)
             return
         self.__exit__()
+
+
+def _pause_s(waited_s: float) -> float:
+    pause_s = min(max(_SHORTEST_S, waited_s / 200), _LONGEST_S)
+    return max(pause_s, _PER_THREAD_S * threading.active_count())

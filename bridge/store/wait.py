@@ -6,15 +6,13 @@ only if one is there is the state opened. Between two looks a waiter holds no fi
 the state open.
 
 Each waiter looks once a second, and when the kernel tells of something new. In its
-first second, and where the kernel cannot (`folder_events`), it looks by itself, seldom
-enough to cost next to nothing: an answer is noticed within half a percent of the time
-it took, at the latest after `_LONGEST_S`.
+first second, and where the kernel cannot, it looks by itself, seldom enough to cost
+next to nothing (`folder_events`).
 """
 
 from __future__ import annotations
 
 import os
-import threading
 import time
 from collections.abc import Callable, Collection, Iterator
 from contextlib import AbstractContextManager, suppress
@@ -33,10 +31,6 @@ if TYPE_CHECKING:
 
 # How often to call `tend`.
 TEND_S = 1.0
-# The pause between two looks. With many waiting threads it is longer: together they
-# look at most 1,000 times a second.
-_SHORTEST_S, _LONGEST_S = 0.005, 0.05
-_PER_THREAD_S = 0.001
 # Looking takes at most a tenth of a processor, however many answers are awaited.
 _SHARE = 9
 # The time of a folder may be that of the kernel's last tick: a later change within the
@@ -91,14 +85,7 @@ def wait_for(
                 tend_at_s = clock.monotonic_s() + TEND_S
                 watched.forget()
             elif open_ids:
-                pause_s = _pause_s(now_s - began_s)
-                most_s = min(left_s, tend_at_s - now_s)
-                events.wait(pause_s, most_s=most_s, rest_s=_SHARE * spent_s)
-
-
-def _pause_s(waited_s: float) -> float:
-    pause_s = min(max(_SHORTEST_S, waited_s / 200), _LONGEST_S)
-    return max(pause_s, _PER_THREAD_S * threading.active_count())
+                events.wait(min(left_s, tend_at_s - now_s), rest_s=_SHARE * spent_s)
 
 
 class _Watched:

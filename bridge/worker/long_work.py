@@ -77,8 +77,14 @@ class LongWork:
     On leaving, what still runs is stopped, and left to whoever looks next.
     """
 
-    def __init__(self, store: Store, settings: Settings) -> None:
+    def __init__(
+        self,
+        store: Store,
+        settings: Settings,
+        on_end: Callable[[], None] = lambda: None,
+    ) -> None:
         self._store = store
+        self._on_end = on_end
         self._settings = settings
         self._is_left = Event()
         self._doing: dict[LongStep, Future[bool]] = {}
@@ -100,7 +106,8 @@ class LongWork:
         """Begin to do steps, but for those that are being done."""
         for step in steps:
             if step not in self._doing:
-                self._doing[step] = self._pool.submit(self._do, step)
+                doing = self._doing[step] = self._pool.submit(self._do, step)
+                doing.add_done_callback(lambda _: self._on_end())
 
     def wait(self, most_s: float) -> bool:
         """Wait until a step has ended; False if none has by then.

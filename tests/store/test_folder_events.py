@@ -28,12 +28,12 @@ def at_once(monkeypatch):
 def test_a_file_wakes_all_who_wait(tmp_path, at_once):
     with FolderEvents([tmp_path]) as one, FolderEvents([tmp_path]) as other:
         for each in (one, other):
-            each.wait(FOREVER_S, most_s=FOREVER_S)
+            each.wait(FOREVER_S)
         timer = threading.Timer(0.05, (tmp_path / "a").touch)
         timer.start()
 
         for each in (one, other):
-            each.wait(FOREVER_S, most_s=FOREVER_S)
+            each.wait(FOREVER_S)
         timer.join()
     assert at_once._watches == {}
 
@@ -41,17 +41,17 @@ def test_a_file_wakes_all_who_wait(tmp_path, at_once):
 def test_what_comes_between_a_look_and_the_wait_is_not_missed(tmp_path):
     with FolderEvents([tmp_path / "b", tmp_path]) as events:
         (tmp_path / "b").mkdir()
-        events.wait(FOREVER_S, most_s=FOREVER_S)
+        events.wait(FOREVER_S)
 
         (tmp_path / "b" / "a").touch()
-        events.wait(FOREVER_S, most_s=FOREVER_S)
+        events.wait(FOREVER_S)
 
 
 def test_nothing_ends_a_wait_before_its_time(tmp_path):
     with FolderEvents([tmp_path]) as events:
-        events.wait(FOREVER_S, most_s=FOREVER_S)
+        events.wait(FOREVER_S)
 
-        events.wait(FOREVER_S, most_s=0.01)
+        events.wait(0.01)
 
 
 @pytest.mark.parametrize("why", ["few are left", "no folder", "another process"])
@@ -66,8 +66,20 @@ def test_whoever_cannot_be_woken_looks(tmp_path, monkeypatch, at_once, why):
         monkeypatch.setattr(at_once, "_process", os.getppid())
 
     with FolderEvents(folders) as events:
-        events.wait(FOREVER_S, most_s=FOREVER_S)
+        events.wait(FOREVER_S)
 
         assert events._heard == []
-        events.wait(0.01, most_s=FOREVER_S)
+        events.wait(FOREVER_S)
     assert at_once._watches == {}
+
+
+@pytest.mark.parametrize(
+    ("waited_s", "threads", "pause_s"),
+    [(0, 1, 0.005), (4, 1, 0.02), (1000, 1, 0.05), (1000, 300, 0.3)],
+)
+def test_the_longer_and_the_more_wait_the_seldomer_each_looks(
+    monkeypatch, waited_s, threads, pause_s
+):
+    monkeypatch.setattr(threading, "active_count", lambda: threads)
+
+    assert folder_events._pause_s(waited_s) == pause_s

@@ -247,18 +247,6 @@ def test_an_answer_counts_although_the_time_of_its_folder_stays(real, monkeypatc
     other.join()
 
 
-@pytest.mark.parametrize(
-    ("waited_s", "threads", "pause_s"),
-    [(0, 1, 0.005), (4, 1, 0.02), (1000, 1, 0.05), (1000, 300, 0.3)],
-)
-def test_the_longer_and_the_more_wait_the_seldomer_each_looks(
-    monkeypatch, waited_s, threads, pause_s
-):
-    monkeypatch.setattr(threading, "active_count", lambda: threads)
-
-    assert wait._pause_s(waited_s) == pause_s
-
-
 def test_costly_looks_are_rare(real, monkeypatch):
     looks = []
 
