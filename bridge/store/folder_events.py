@@ -13,13 +13,14 @@ import os
 import sys
 import threading
 import time
+from collections import Counter
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, Self
+from functools import cache
+from typing import TYPE_CHECKING, Any, Self, cast
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from watchdog.events import FileSystemEvent, FileSystemEventHandler
     from watchdog.observers.api import BaseObserver
 
 # When to have the kernel tell it, in seconds after the first look.
@@ -32,75 +33,9 @@ _PER_THREAD_S = 0.001
 # How many instances have to be left for others.
 _SPARE = 16
 
-
-class _Heard:
-    """What all waiters of this process hear: which of them wait for which folder."""
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._process = 0
-        self._observer: BaseObserver | None = None
-        self._watches: dict[str, tuple[Any, set[threading.Event]]] = {}
-
-    def add(self, folder: str, event: threading.Event) -> None:
-        """Set an event with each file that comes into a folder.
-
-        Raises:
-            OSError: it cannot be watched, or should not.
-        """
-        if sys.platform != "linux":
-            raise OSError(errno.ENOSYS, "there is no inotify")
-        from watchdog.events import FileCreatedEvent, FileDeletedEvent, FileMovedEvent
-
-        if self._process not in (0, os.getpid()):
-            raise OSError(errno.ESRCH, "what hears it runs in the process above")
-        with self._lock:
-            if folder not in self._watches:
-                observer, waiting = self._started(), set[threading.Event]()
-                kinds = [FileCreatedEvent, FileDeletedEvent, FileMovedEvent]
-                watch = observer.schedule(_handler(waiting), folder, event_filter=kinds)
-                self._watches[folder] = watch, waiting
-            self._watches[folder][1].add(event)
-
-    def remove(self, folder: str, event: threading.Event) -> None:
-        """Set the event no more; what nobody waits for is not watched any more."""
-        with self._lock:
-            watch, waiting = self._watches[folder]
-            waiting.discard(event)
-            if not waiting and self._observer:
-                del self._watches[folder]
-                self._observer.unschedule(watch)
-
-    def _started(self) -> BaseObserver:
-        if self._observer is None:
-            from watchdog.observers.inotify import InotifyObserver
-            from watchdog.observers.inotify_c import inotify_init
-
-            spare = [fd for _ in range(_SPARE) if (fd := inotify_init()) >= 0]
-            for fd in spare:
-                os.close(fd)
-            if len(spare) < _SPARE:
-                raise OSError(errno.EMFILE, "few inotify instances are left")
-            observer = InotifyObserver()
-            observer.start()
-            self._observer, self._process = observer, os.getpid()
-        return self._observer
-
-
-def _handler(waiting: set[threading.Event]) -> FileSystemEventHandler:
-    """What sets all these events with each that the kernel tells."""
-    from watchdog.events import FileSystemEventHandler
-
-    class Handler(FileSystemEventHandler):
-        def on_any_event(self, event: FileSystemEvent) -> None:
-            del event
-            for each in [*waiting]:
-                each.set()
-
-    return Handler()
-
-
-_heard = _Heard()
+_lock = threading.Lock()
+# How many wait for what the observer watches.
+_waiting = Counter[Any]()
 
 
 class FolderEvents:
@@ -113,16 +48,25 @@ class FolderEvents:
     def __init__(self, folders: Iterable[str | os.PathLike[str]]) -> None:
         self._folders = [os.fspath(each) for each in folders]
         self._event = threading.Event()
-        self._heard: list[str] | None = None
         self._since_s = time.monotonic()
+        self._has_begun = False
+        self._watches: list[Any] = []
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
-        for folder in self._heard or ():
-            _heard.remove(folder, self._event)
-        self._heard = []
+        while self._watches:
+            with _lock:
+                watch, (observer, _process) = self._watches.pop(), _started()
+                observer.remove_handler_for_watch(cast("Any", self), watch)
+                _waiting[watch] -= 1
+                if not _waiting[watch]:
+                    observer.unschedule(watch)
+
+    def dispatch(self, _event: object) -> None:
+        """Take what the kernel tells, as a handler of watchdog does."""
+        self._event.set()
 
     def wake(self) -> None:
         """End the wait that goes on, or the next one."""
@@ -134,11 +78,11 @@ class FolderEvents:
         It takes `rest_s` at least: so much may happen that looks would take all time.
         """
         waited_s = time.monotonic() - self._since_s
-        if self._heard is None and waited_s >= _AFTER_S:
+        if not self._has_begun and waited_s >= _AFTER_S:
             self._begin()
             # What came before that is there for the next look.
             return
-        if not self._heard:
+        if not self._watches:
             most_s = min(max(_pause_s(waited_s), rest_s), most_s)
         # Not `time.sleep`: libfaketime, which some test with, makes it fail.
         if self._event.wait(most_s) and rest_s:
@@ -147,13 +91,49 @@ class FolderEvents:
 
     def _begin(self) -> None:
         """Have the kernel tell it, of all folders or of none."""
-        self._heard = []
+        self._has_begun = True
         with suppress(ImportError, OSError, RuntimeError):
+            from watchdog.events import (
+                FileCreatedEvent,
+                FileDeletedEvent,
+                FileMovedEvent,
+            )
+
+            kinds = [FileCreatedEvent, FileDeletedEvent, FileMovedEvent]
             for folder in self._folders:
-                _heard.add(folder, self._event)
-                self._heard.append(folder)
+                with _lock:
+                    observer, process = _started()
+                    if process != os.getpid():
+                        raise OSError(errno.ESRCH, "it is heard in the process above")
+                    watch = observer.schedule(
+                        cast("Any", self), folder, event_filter=kinds
+                    )
+                    _waiting[watch] += 1
+                self._watches.append(watch)
             return
         self.__exit__()
+
+
+@cache
+def _started() -> tuple[BaseObserver, int]:
+    """What hears it for all waiters, and in which process.
+
+    Raises:
+        OSError: it cannot be heard, or should not.
+    """
+    if sys.platform != "linux":
+        raise OSError(errno.ENOSYS, "there is no inotify")
+    from watchdog.observers.inotify import InotifyObserver
+    from watchdog.observers.inotify_c import inotify_init
+
+    spare = [fd for _ in range(_SPARE) if (fd := inotify_init()) >= 0]
+    for fd in spare:
+        os.close(fd)
+    if len(spare) < _SPARE:
+        raise OSError(errno.EMFILE, "few inotify instances are left")
+    observer = InotifyObserver()
+    observer.start()
+    return observer, os.getpid()
 
 
 def _pause_s(waited_s: float) -> float:

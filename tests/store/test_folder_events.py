@@ -15,17 +15,13 @@ FOREVER_S = 3600
 
 @pytest.fixture(autouse=True)
 def at_once(monkeypatch):
-    """Heard from the first look on, by an observer of this test's own."""
+    """Heard from the first look on; what is waited for at the end of a test, too."""
     monkeypatch.setattr(folder_events, "_AFTER_S", 0.0)
-    heard = folder_events._Heard()
-    monkeypatch.setattr(folder_events, "_heard", heard)
-    yield heard
-    if heard._observer:
-        heard._observer.stop()
-        heard._observer.join()
+    yield
+    assert folder_events._waiting.total() == 0
 
 
-def test_a_file_wakes_all_who_wait(tmp_path, at_once):
+def test_a_file_wakes_all_who_wait(tmp_path):
     with FolderEvents([tmp_path]) as one, FolderEvents([tmp_path]) as other:
         for each in (one, other):
             each.wait(FOREVER_S)
@@ -35,7 +31,6 @@ def test_a_file_wakes_all_who_wait(tmp_path, at_once):
         for each in (one, other):
             each.wait(FOREVER_S)
         timer.join()
-    assert at_once._watches == {}
 
 
 def test_what_comes_between_a_look_and_the_wait_is_not_missed(tmp_path):
@@ -55,22 +50,24 @@ def test_nothing_ends_a_wait_before_its_time(tmp_path):
 
 
 @pytest.mark.parametrize("why", ["few are left", "no folder", "another process"])
-def test_whoever_cannot_be_woken_looks(tmp_path, monkeypatch, at_once, why):
+def test_whoever_cannot_be_woken_looks(tmp_path, monkeypatch, why):
     """The client needs instances to hear us; a child has no thread of its parent's."""
     folders = [tmp_path]
     if why == "few are left":
         monkeypatch.setattr(inotify_c, "inotify_init", lambda: -1)
+        monkeypatch.setattr(
+            folder_events, "_started", folder_events._started.__wrapped__
+        )
     elif why == "no folder":
         folders.append(tmp_path / "none")
     else:
-        monkeypatch.setattr(at_once, "_process", os.getppid())
+        monkeypatch.setattr(os, "getpid", lambda: 1)
 
     with FolderEvents(folders) as events:
         events.wait(FOREVER_S)
 
-        assert events._heard == []
+        assert events._watches == []
         events.wait(FOREVER_S)
-    assert at_once._watches == {}
 
 
 @pytest.mark.parametrize(
