@@ -78,7 +78,7 @@ class _Awaited:
 
 
 @contextmanager
-def _own_thread(
+def own_thread(
     options: Mapping[str, Any], callback: str = "on_stage"
 ) -> Iterator[tuple[Callable[[Callable[[], T]], Awaitable[T]], Any]]:
     """A thread for blocking calls, one at a time, and the options of those calls.
@@ -91,10 +91,10 @@ def _own_thread(
     tell = ignore if tell is None else tell
     check(**{callback: tell})
 
-    def report(news: Any) -> None:
+    def report(news: Any) -> Any:
         if is_left.is_set():
             raise Abandoned("the awaiting task was cancelled")
-        tell(news)
+        return tell(news)
 
     thread = ThreadPoolExecutor(1, thread_name_prefix="hostbridge")
     loop = asyncio.get_running_loop()
@@ -150,7 +150,7 @@ def _waiting(
 
     @wraps(method)
     async def call(self: AsyncBridge, /, *args: P.args, **options: P.kwargs) -> T:
-        with _own_thread(options, callback) as (in_thread, same):
+        with own_thread(options, callback) as (in_thread, same):
             return await in_thread(lambda: method(self.bridge, *args, **same))
 
     return call
@@ -233,7 +233,7 @@ class AsyncBridge(_Awaited):
                 "async for result in bridge.as_completed(requests)"
             )
         wait = self.bridge.wait
-        with _own_thread(options) as (in_thread, same):
+        with own_thread(options) as (in_thread, same):
             return await in_thread(lambda: wait(request, schema=schema, **same))
 
     @overload
@@ -274,7 +274,7 @@ class AsyncBridge(_Awaited):
         check(requests=requests)
         wanted = list(requests)
         wait = self.bridge.wait
-        with _own_thread(options) as (in_thread, same):
+        with own_thread(options) as (in_thread, same):
             # In the thread, since it reads a file for each request.
             results = await in_thread(lambda: wait(wanted, schema=schema, **same))
             while result := await in_thread(lambda: next(results, None)):

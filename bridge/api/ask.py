@@ -19,7 +19,7 @@ from bridge.errors import BridgeError, StateUnavailable, WaitTimeout
 from bridge.protocol.ids import RequestId
 from bridge.protocol.request import Request
 from bridge.protocol.response import Response
-from bridge.protocol.status import Stage, ignore
+from bridge.protocol.status import ignore
 from bridge.routes import OwnRoute
 from bridge.store import Submitted
 from bridge.store.store import Store
@@ -173,16 +173,19 @@ class Asker(Submitter):
         left_s = max(0.0, deadline_s - self.store.clock.monotonic_s())
         timeout_s = request.timeout / 1000
         try:
-            if worker and (is_new or self._is_for(worker, request_id)):
+            after_s = planned.after_s
+            if is_new:
+                return waiter.to_its_end(request_id, left_s, worker, after_s=after_s)
+            if worker and self._is_for(worker, request_id):
                 return waiter.one_or_serve(
-                    request_id, worker, after_s=planned.after_s, timeout_s=left_s
+                    request_id, worker, after_s=after_s, timeout_s=left_s
                 )
             return waiter.one(request_id, left_s)
-        except WaitTimeout as exc:
-            if not is_new:
-                # Another caller's request, found by its key: not ours to end.
-                raise waiter.late([request_id], timeout_s) from None
-            return waiter.expire(request_id, Stage(str(exc.stage)))
+        except WaitTimeout:
+            if is_new:
+                raise
+            # Another caller's request, found by its key: not ours to end.
+            raise waiter.late([request_id], timeout_s) from None
         except BaseException:
             if worker and not is_new:
                 # Another caller's: somebody else may serve it.

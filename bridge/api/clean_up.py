@@ -1,8 +1,7 @@
 """Clean up the state of a project: all that `prune` removes, also by itself.
 
-As a script, `clean_up.py PLACE`, it is the process that cleans up once a day, started
-by whatever runs then (`bridge.store.cleaning`), with the lowest priority. PLACE is the
-project's `Place` as a JSON list. It removes what is older or more than the settings
+Once a day a process of its own does it, started by whatever runs then
+(`bridge.store.cleaning`). It removes what is older or more than the settings
 `keep_days` and `keep_mib` say, but nothing that waits or runs, of the last day, that a
 run on record has asked, or that a lock of answers names. If it is killed, the next one
 goes on.
@@ -10,18 +9,29 @@ goes on.
 
 from __future__ import annotations
 
-import json
 import os
-import sys
 from contextlib import suppress
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
-TYPE_CHECKING = False
-# Nothing of ours is imported before its path is set, below.
+from bridge.config import Settings
+from bridge.errors import BridgeError
+from bridge.freshness.pinned import pinned
+from bridge.store import cleaning, wakeups
+from bridge.store.config_file import in_files
+from bridge.store.live_runs import RUNS
+from bridge.store.lock import LockBusy, lock_in
+from bridge.store.pins import Pins
+from bridge.store.prune import DAY_S
+from bridge.tasks.calls import forget
+from bridge.tasks.database import Database
+from bridge.worktrees.checkouts import sweep
+from bridge.worktrees.leftovers import free
+
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Unpack
 
-    from bridge.config import Settings
     from bridge.store.prune import Pruned, PruneOptions
     from bridge.store.store import Store
 
@@ -32,17 +42,6 @@ _MIB = 1024 * 1024
 
 def prune(store: Store, **options: Unpack[PruneOptions]) -> Pruned:
     """As `Store.prune`, and what sessions, runs and tasks that are gone have left."""
-    from dataclasses import replace
-
-    from bridge.errors import BridgeError
-    from bridge.store import wakeups
-    from bridge.store.pins import Pins
-    from bridge.store.prune import DAY_S
-    from bridge.tasks.calls import forget
-    from bridge.tasks.database import Database
-    from bridge.worktrees.checkouts import sweep
-    from bridge.worktrees.leftovers import free
-
     gone = store.prune(**options)
     is_dry = options.get("dry_run", False)
     freed = free(
@@ -74,10 +73,6 @@ def clean(store: Store, settings: Settings, *, dry_run: bool = False) -> Pruned 
 
     A dry run only counts.
     """
-    from bridge.store import cleaning
-    from bridge.store.lock import LockBusy, lock_in
-    from bridge.store.prune import DAY_S
-
     days, mib = settings.keep_days, settings.keep_mib
     options: PruneOptions = {
         "older_than_days": days or None,
@@ -102,43 +97,18 @@ def clean(store: Store, settings: Settings, *, dry_run: bool = False) -> Pruned 
 
 def _spared(store: Store) -> Callable[[str], bool]:
     """Which requests stay: those of runs on record, and those that locks name."""
-    from bridge.freshness.pinned import pinned
-    from bridge.store.live_runs import RUNS
-
     with store.state(make=False) as state:
         runs = {entry.name for entry in state[RUNS].entries()}
         named = pinned(state)
     return lambda name: name in named or name.partition("-")[0] in runs
 
 
-def main(place: str) -> None:
-    """Clean up one state."""
-    from bridge.config import Settings
-    from bridge.errors import BridgeError
-    from bridge.store.config_file import in_files
-    from bridge.store.hook_log import log_failure
-    from bridge.store.location import Place
-    from bridge.store.store import Store
-
+def detached(store: Store, _settings: Settings) -> None:
+    """Clean up a state, in a process of its own with the lowest priority."""
     os.nice(19)
-    where = Place.of_words(json.loads(place))
-    settings, problems = in_files(Settings.from_environment(), where.state)
-    if problems:
-        # They may say to keep more.
-        return
-    try:
-        clean(Store(where, lease_s=settings.lease_s), settings)
-    except (BridgeError, OSError):
-        # A disk that is full, say: another day.
-        return
-    except Exception:  # noqa: BLE001 - nobody sees it otherwise
-        log_failure("clean up")
-
-
-if __name__ == "__main__":
-    # Whoever started us neither waits for us nor takes us along to its end.
-    if os.fork():
-        os._exit(0)
-    # The same package as that of whoever started it, whatever else is installed.
-    sys.path.insert(0, os.path.abspath(__file__ + "/../../.."))
-    main(*sys.argv[1:])
+    settings, problems = in_files(Settings.from_environment(), store.place.state)
+    # With problems, they may say to keep more.
+    if not problems:
+        # A disk may be full, say: then another day.
+        with suppress(OSError):
+            clean(store, settings)

@@ -14,7 +14,7 @@ from bridge.api.request_builder import draft
 from bridge.api.submission import Submitter
 from bridge.api.task_tools import call_tool
 from bridge.api.wait import Waiter, cancel
-from bridge.errors import CannotWaitHere, WaitTimeout
+from bridge.errors import CannotWaitHere
 from bridge.protocol.ids import RequestId
 from bridge.protocol.status import Stage, ignore
 from bridge.protocol.wording import in_shell
@@ -23,7 +23,6 @@ from bridge.routes import OWN
 if TYPE_CHECKING:
     from bridge.config import Settings
     from bridge.protocol.outcome import Progress
-    from bridge.protocol.request import Request
     from bridge.store.store import Store
     from bridge.tasks.task import Holder
     from bridge.tasks.validation import Asked
@@ -109,15 +108,7 @@ class Validation:
         if found is None or request is None or found.response is not None:
             return
         left_s = max(0.0, (request.deadline_ms - store.now_ms()) / 1000)
-        waiter = Waiter(store, on_stage=self._on_stage)
-        try:
-            self._see_it_through(waiter, request, left_s)
-        except WaitTimeout as exc:
-            waiter.expire(request_id, Stage(str(exc.stage)))
-
-    def _see_it_through(self, waiter: Waiter, request: Request, left_s: float) -> None:
-        store, settings = self._submitter.store, self._submitter.settings
-        request_id = RequestId(request.request_id)
+        settings, worker = self._submitter.settings, None
         if request.route in OWN:
             from bridge.worker.executors import open_worker
 
@@ -128,9 +119,9 @@ class Validation:
                 on_stage=self._on_stage,
                 on_progress=self._on_progress,
             )
-            waiter.one_or_serve(request_id, worker, after_s=0.0, timeout_s=left_s)
-            return
-        shown = in_shell("hostbridge", "task", "validate", request.task_id)
-        way = f"Read the verdict with: {shown}"
-        Hosts(store, settings).refuse_to_wait(request, "submitted", way, request_id)
-        waiter.one(request_id, left_s)
+        else:
+            shown = in_shell("hostbridge", "task", "validate", request.task_id)
+            way = f"Read the verdict with: {shown}"
+            Hosts(store, settings).refuse_to_wait(request, "submitted", way, request_id)
+        waiter = Waiter(store, on_stage=self._on_stage)
+        waiter.to_its_end(request_id, left_s, worker)

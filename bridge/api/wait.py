@@ -60,6 +60,27 @@ class Waiter:
         tend.begin()
         return tend
 
+    def to_its_end(
+        self,
+        request_id: RequestId,
+        timeout_s: float,
+        worker: Worker | None = None,
+        *,
+        after_s: float = 0.0,
+    ) -> Response:
+        """The response of one request, which ends when the time is up.
+
+        It is served by `worker`, if there is one, and nobody else takes it.
+        """
+        try:
+            if worker is None:
+                return self.one(request_id, timeout_s)
+            return self.one_or_serve(
+                request_id, worker, after_s=after_s, timeout_s=timeout_s
+            )
+        except WaitTimeout as exc:
+            return self.expire(request_id, Stage(str(exc.stage)))
+
     def one(self, request_id: RequestId, timeout_s: float) -> Response:
         """The response of one request.
 

@@ -1,8 +1,8 @@
 """Notice that something has changed which an answer rests on.
 
-It looks, as whoever waits for an answer does (`store.wait`): the kernel's watches are
-scarce, and a tree of folders takes one for each. A look compares statuses, reads only
-what has another one, and takes at most a tenth of a processor. A change counts once two
+It looks: the kernel's watches are scarce, and a tree of folders takes one for each. A
+look compares statuses, reads only what has another one, and takes at most a tenth of a
+processor. A change counts once two
 looks have found the same: by then a save or a checkout is over. What never comes to
 rest, such as a log, counts half a minute after the look that found it.
 """

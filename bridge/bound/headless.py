@@ -9,11 +9,10 @@ nobody was told wakes the session.
 
 from __future__ import annotations
 
-import json
 import os
 import signal
 import time
-from pathlib import Path
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from bridge.bound.answer_wait import MAX_WAIT_S, answer_text, why_failed
@@ -45,10 +44,9 @@ if TYPE_CHECKING:
     from bridge.config import Settings
     from bridge.routes import RouteName
 
-_SCRIPT = Path(__file__).parents[1] / "worker" / "one_request.py"
-_POLL_S = 0.05
-# How often to see whether anybody still works on it.
-_LOOK_S = 0.5
+# Called before an agent is started; raises if none may be.
+Begin = Callable[[Request], None]
+
 # How long one that was started may take to begin; two do no harm, since one claims it.
 _START_S = 5.0
 # What a hook needs beside the wait.
@@ -209,7 +207,7 @@ def _start(place: Place, request_id: str, session_id: str = "") -> bool:
     """
     from bridge.process.detached import start_detached
 
-    return start_detached(_SCRIPT, json.dumps(place.words()), request_id, session_id)
+    return start_detached(place, "bridge.worker.one_request", request_id, session_id)
 
 
 def _wait(delegator: Delegator, request_id: str) -> dict[str, Any] | None:
@@ -217,27 +215,26 @@ def _wait(delegator: Delegator, request_id: str) -> dict[str, Any] | None:
 
     Whoever waits has the work begun, again if the process that did it is gone.
     """
-    store = delegator.store
+    store, known = delegator.store, RequestId(request_id)
     # The process of an agent's agent is below that one's, and ends with it.
     session_id = "" if delegator.holder == delegator.parent else delegator.holder
-    until_s = time.monotonic() + MAX_WAIT_S
-    look_s = start_s = 0.0
-    while True:
-        response, now_s = _response(store, request_id), time.monotonic()
-        if response or now_s >= until_s:
-            return response
-        if now_s >= look_s:
-            look_s = now_s + _LOOK_S
-            # What a killed process held waits again.
-            store.sweep()
-            request = store.find_unfinished(RequestId(request_id))
-            if request is not None and delegator.is_over():
-                give_up(store, request, "cancelled", "nobody waits for it any more")
-            elif request is not None and request.claim is None and now_s >= start_s:
-                start_s = now_s + _START_S
-                if not _start(store.place, request_id, session_id):
-                    give_up(store, request, "host_gone", "its process cannot start")
-        time.sleep(_POLL_S)
+    start_s = 0.0
+
+    def tend() -> None:
+        nonlocal start_s
+        # What a killed process held waits again.
+        store.sweep()
+        request, now_s = store.find_unfinished(known), time.monotonic()
+        if request is not None and delegator.is_over():
+            give_up(store, request, "cancelled", "nobody waits for it any more")
+        elif request is not None and request.claim is None and now_s >= start_s:
+            start_s = now_s + _START_S
+            if not _start(store.place, request_id, session_id):
+                give_up(store, request, "host_gone", "its process cannot start")
+
+    tend()
+    found = store.wait([known], timeout_s=MAX_WAIT_S, tend=tend)
+    return next((response.to_data() for response in found), None)
 
 
 def _response(store: Store, request_id: str) -> dict[str, Any] | None:

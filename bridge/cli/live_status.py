@@ -1,6 +1,6 @@
 """`hostbridge status --watch`: the overview, kept up to date until Ctrl-C.
 
-It is read once a second, and at once when the mtime of a folder shows a change. The
+It is read once a second, and at once when something comes into a folder. The
 screen is as large as the terminal is at that moment; what has not changed is not drawn.
 """
 
@@ -20,6 +20,7 @@ from bridge.cli.live_text import live_lines
 from bridge.cli.output import say_json
 from bridge.cli.screen import printed, screen_of
 from bridge.errors import InvalidRequest
+from bridge.store.folder_events import FolderEvents
 
 if TYPE_CHECKING:
     from rich.text import Text
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 
 _FOLDERS = ("requests", "processing", "responses", "sessions", "agents")
 _REFRESH_S = 1.0
-_POLL_S = 0.1
+_REST_S = 0.1
 
 
 def watch_table(bridge: Bridge) -> None:
@@ -63,15 +64,17 @@ def watch_json(bridge: Bridge) -> None:
 def _again(bridge: Bridge, show: Callable[[], None]) -> None:
     interrupts = Interrupts()
     interrupts.on(signal.SIGINT)
-    with suppress(KeyboardInterrupt):
+    state = bridge.store.place.state
+    folders = FolderEvents(state / name for name in _FOLDERS)
+    with suppress(KeyboardInterrupt), folders as events:
         while True:
             interrupts()
-            before = _times(bridge.store.place.state)
+            before = _times(state)
             show()
             until_s = time.monotonic() + _REFRESH_S
-            while time.monotonic() < until_s:
-                time.sleep(_POLL_S)
-                if _times(bridge.store.place.state) != before:
+            while (left_s := until_s - time.monotonic()) > 0:
+                events.wait(left_s, rest_s=_REST_S)
+                if _times(state) != before:
                     break
 
 

@@ -1,7 +1,7 @@
 """Steps that take longer than a hook may: programs, worktrees, headless agents.
 
 Whoever advances a run finds them, and starts a process for them that leaves at once
-(`bridge.worker.background`), unless it does them itself. Whoever does one holds its
+(`bridge.worker.long_work`), unless it does them itself. Whoever does one holds its
 claim, a lock that goes with its holder: a kill leaves the step to whoever looks next.
 """
 
@@ -9,9 +9,7 @@ from __future__ import annotations
 
 import errno
 import fcntl
-import json
 import os
-from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from bridge import own_files
@@ -25,7 +23,6 @@ if TYPE_CHECKING:
     from bridge.store.directory import Folder
     from bridge.store.location import Place
 
-_SCRIPT = Path(__file__).parents[1] / "worker" / "background.py"
 # A look at a claim takes a moment, in which its holder-to-be may come.
 _CLAIM_S = 1.0
 _LOOK = os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
@@ -80,4 +77,4 @@ def _name(asked: str) -> str:
 
 def do_in_background(place: Place, run: str) -> bool:
     """Start a process that does the long steps of a run; whether it could start."""
-    return start_detached(_SCRIPT, json.dumps(place.words()), run)
+    return start_detached(place, "bridge.worker.long_work", run)

@@ -6,6 +6,7 @@ answers no checkpoint, and goes on with nothing that was stopped.
 
 import asyncio
 import os
+import time
 from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
@@ -15,12 +16,12 @@ import anyio
 from mcp_types import CallToolResult
 
 from bridge.agents.library import FLOWS, WORKFLOWS
+from bridge.api.aio import own_thread
 from bridge.api.bridge import Bridge
 from bridge.api.flow_result import result_of_run
 from bridge.api.options import checked
 from bridge.api.run_flow import Runner
 from bridge.api.run_options import RunGiven
-from bridge.api.upkeep import Tender
 from bridge.engine import by_hand
 from bridge.engine.advance import advance
 from bridge.engine.view import RunView, question, view
@@ -30,13 +31,11 @@ from bridge.mcp.caller import Caller
 from bridge.mcp.flow_results import Checkpoint, flow_of, result_of
 from bridge.mcp.serving import Serving, Stop
 from bridge.mcp.starting import HEADLESS, next_step
-from bridge.mcp.tools import WAIT_S, Call, Client, WaitS
+from bridge.mcp.tools import WAIT_S, Call, Client, WaitS, reporter
 from bridge.operation import Says
 from bridge.protocol.ids import RequestId
-from bridge.protocol.status import ignore
 from bridge.routes import OWN
 
-_LOOK_S = 0.25
 # A progress is reported so often.
 _REPORT_S = 2.0
 _ON = "The flow then goes on by itself; wait_for_flow shows how far it is."
@@ -178,28 +177,25 @@ async def followed(
 ) -> CallToolResult:
     """A run once it has ended, or waits for a person or its caller."""
     runner = runner_for(bridge, caller)
-    ids: set[RequestId] = set()
-    tend = Tender(bridge.quick, ids, on_stage=ignore)
-    loop = asyncio.get_running_loop()
-    began_s = loop.time()
+    tell, began_s = reporter(ctx), time.monotonic()
+    then: str | None = None
     told_s = began_s
-    while True:
-        seen = await asyncio.to_thread(runner.look, run_id)
-        then = await asyncio.to_thread(_next, bridge, caller, seen)
-        gone_s = loop.time() - began_s
-        is_stuck = any(seen.checkpoints()) and not any(seen.open_requests())
-        if seen.run["status"] != "running" or then or is_stuck or gone_s >= timeout_s:
-            return await asyncio.to_thread(_result, bridge, run_id, then)
-        if loop.time() - told_s >= _REPORT_S:
-            told_s = loop.time()
+
+    def is_over(seen: RunView) -> bool:
+        nonlocal then, told_s
+        then = _next(bridge, caller, seen)
+        if time.monotonic() - told_s >= _REPORT_S:
+            told_s = time.monotonic()
             ended, steps = seen.ended()
             now = ", ".join(node for node, _ in seen.open_requests())
-            words = f"{ended} of {steps} steps; runs: {now}"
-            await ctx.report_progress(gone_s, None, words[:200])
-        ids.clear()
-        ids.update(await asyncio.to_thread(runner.submitted, seen))
-        await asyncio.to_thread(tend)
-        await asyncio.sleep(_LOOK_S)
+            tell(f"{ended} of {steps} steps; runs: {now}"[:200])
+        is_stuck = any(seen.checkpoints()) and not any(seen.open_requests())
+        return bool(then) or is_stuck
+
+    with own_thread({"on_change": is_over}, "on_change") as (in_thread, same):
+        until_s = began_s + timeout_s
+        await in_thread(lambda: runner.watch(run_id, same["on_change"], until_s))
+    return await asyncio.to_thread(_result, bridge, run_id, then)
 
 
 def _next(bridge: Bridge, caller: Caller, seen: RunView) -> str | None:

@@ -14,9 +14,9 @@ from typing import TypeVar
 
 from bridge.api.project import Project
 from bridge.api.wait import Waiter, cancel
-from bridge.errors import BridgeError, WaitTimeout
+from bridge.errors import BridgeError
 from bridge.protocol.ids import RequestId
-from bridge.protocol.status import Stage, ignore
+from bridge.protocol.status import ignore
 from bridge.worker.worker import Worker
 
 _MANY = 256
@@ -114,9 +114,7 @@ class Serving:
         try:
             with self.room:
                 left_s = max(0.0, until_s - project.store.clock.monotonic_s())
-                waiter.one_or_serve(request_id, worker, after_s=0, timeout_s=left_s)
-        except WaitTimeout as exc:
-            waiter.expire(request_id, Stage(str(exc.stage)))
+                waiter.to_its_end(request_id, left_s, worker)
         except Exception:  # noqa: BLE001 - a thread's: nobody else would hear of it
             _log.exception("request %s", request_id)
         finally:

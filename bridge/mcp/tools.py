@@ -5,6 +5,8 @@ schema, and its docstring what a model reads. `bridge.mcp.server` lists them.
 """
 
 import asyncio
+import time
+from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
 from typing import Annotated, Any, NamedTuple, TypedDict, Unpack
@@ -201,7 +203,13 @@ async def wait_for(
     Raises:
         UnknownRequest: there is no such request.
     """
-    report = _reporter(ctx, timeout_s)
+    tell, began_s = reporter(ctx), time.monotonic()
+
+    def report(stage: Stage) -> None:
+        # Without a total: a share of the time would be read as a share of the work.
+        gone_s = time.monotonic() - began_s
+        tell(f"{stage.words}, {gone_s:.0f} s of {timeout_s:.0f} s")
+
     stage = None
     try:
         await AsyncBridge(bridge).wait(request_id, timeout_s=timeout_s, on_stage=report)
@@ -215,16 +223,13 @@ async def wait_for(
     )
 
 
-def _reporter(ctx: Client, timeout_s: float) -> Any:
+def reporter(ctx: Client) -> Callable[[str], None]:
     """What reports progress: called in another thread, every few seconds."""
     loop = asyncio.get_running_loop()
     began_s = loop.time()
 
-    def report(stage: Stage) -> None:
-        gone_s = loop.time() - began_s
-        # Without a total: a share of the time would be read as a share of the work.
-        words = f"{stage.words}, {gone_s:.0f} s of {timeout_s:.0f} s"
-        news = ctx.report_progress(gone_s, None, words)
+    def report(words: str) -> None:
+        news = ctx.report_progress(loop.time() - began_s, None, words)
         # The loop may be closed: the server ends.
         with suppress(RuntimeError):
             asyncio.run_coroutine_threadsafe(news, loop)

@@ -13,7 +13,6 @@ from __future__ import annotations
 import os
 import time
 from contextlib import suppress
-from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from bridge.errors import BridgeError
@@ -28,7 +27,6 @@ FILE, LOCK = "cleaned.json", "cleaning.lock"
 EVERY_S = 86_400.0
 _LONG_S = 30 * EVERY_S
 _MADE = "locks/store.lock"
-_SCRIPT = Path(__file__).parents[1] / "api" / "clean_up.py"
 
 
 class Cleaned(NamedTuple):
@@ -56,8 +54,7 @@ def start_if_due(store: Store, settings: Settings) -> bool:
             state.directory.beat(FILE)
         if is_long:
             return False
-        place = plain_json.dumps(store.place.words()).decode()
-        return start_detached(_SCRIPT, place)
+        return start_detached(store.place, "bridge.api.clean_up")
     return False
 
 

@@ -1,20 +1,18 @@
 """Wait for responses.
 
-The deadline is on the monotonic clock. Each waiter looks by itself, seldom enough to
-cost next to nothing: an answer is noticed within half a percent of the time it took, at
-the latest after `_LONGEST_S`. A look is one `stat` of the folder of responses; only if
-that has changed, or a second has passed, are the answers' names looked for; only if one
-is there is the state opened. Between two looks a waiter holds no file open.
+The deadline is on the monotonic clock. A look is one `stat` of the folder of responses;
+only if that has changed, or a second has passed, are the answers' names looked for;
+only if one is there is the state opened. Between two looks a waiter holds no file of
+the state open.
 
-The kernel could report changes instead, but its watches are scarce (a user has 128
-inotify instances, and the client needs some to hear us), do not work everywhere, and
-would take a library that loads for longer than a short wait spends looking.
+Each waiter looks once a second, and when the kernel tells of something new. In its
+first second, and where the kernel cannot, it looks by itself, seldom enough to cost
+next to nothing (`folder_events`).
 """
 
 from __future__ import annotations
 
 import os
-import threading
 import time
 from collections.abc import Callable, Collection, Iterator
 from contextlib import AbstractContextManager, suppress
@@ -25,6 +23,7 @@ from bridge.protocol.ids import RequestId, is_id
 from bridge.protocol.response import Response
 from bridge.store.clock import Clock
 from bridge.store.directory import Folder
+from bridge.store.folder_events import FolderEvents
 from bridge.store.state import State
 
 if TYPE_CHECKING:
@@ -32,10 +31,6 @@ if TYPE_CHECKING:
 
 # How often to call `tend`.
 TEND_S = 1.0
-# The pause between two looks. With many waiting threads it is longer: together they
-# look at most 1,000 times a second.
-_SHORTEST_S, _LONGEST_S = 0.005, 0.05
-_PER_THREAD_S = 0.001
 # Looking takes at most a tenth of a processor, however many answers are awaited.
 _SHARE = 9
 # The time of a folder may be that of the kernel's last tick: a later change within the
@@ -63,38 +58,34 @@ def wait_for(
     open_ids = {request_id for request_id in ids if is_id(request_id)}
     with opening() as state:
         there = list(_arrived(state, open_ids))
-        if open_ids and timeout_s > 0:
-            watched = _Watched(state["responses"])
-            path = state.directory.path
+        watched = _Watched(state["responses"])
+        path = state.directory.path
     yield from there
+    if not open_ids or timeout_s <= 0:
+        return
     tend_at_s = began_s + TEND_S
-    while open_ids and timeout_s > 0:
-        began_look_s = time.thread_time()
-        found = watched.may_hold(open_ids) and _look(opening, watched, path, open_ids)
-        spent_s = time.thread_time() - began_look_s
-        yield from found or ()
-        now_s = clock.monotonic_s()
-        left_s = began_s + timeout_s - now_s
-        if left_s <= 0:
-            return
-        if now_s >= tend_at_s:
-            try:
-                tend()
-            except StateVanished:
-                raise
-            except StateUnavailable:
-                pass
-            tend_at_s = clock.monotonic_s() + TEND_S
-            watched.forget()
-        elif open_ids:
-            # Not `time.sleep`: libfaketime, which some test with, makes it fail.
-            pause_s = _pause_s(now_s - began_s, spent_s)
-            threading.Event().wait(min(pause_s, left_s))
-
-
-def _pause_s(waited_s: float, spent_s: float) -> float:
-    pause_s = min(max(_SHORTEST_S, waited_s / 200), _LONGEST_S)
-    return max(pause_s, _PER_THREAD_S * threading.active_count(), _SHARE * spent_s)
+    with FolderEvents([f"{path}/responses"]) as events:
+        while open_ids:
+            began_look_s = time.thread_time()
+            is_due = watched.may_hold(open_ids)
+            found = _look(opening, watched, path, open_ids) if is_due else ()
+            spent_s = time.thread_time() - began_look_s
+            yield from found
+            now_s = clock.monotonic_s()
+            left_s = began_s + timeout_s - now_s
+            if left_s <= 0:
+                return
+            if now_s >= tend_at_s:
+                try:
+                    tend()
+                except StateVanished:
+                    raise
+                except StateUnavailable:
+                    pass
+                tend_at_s = clock.monotonic_s() + TEND_S
+                watched.forget()
+            elif open_ids:
+                events.wait(min(left_s, tend_at_s - now_s), rest_s=_SHARE * spent_s)
 
 
 class _Watched:

@@ -77,7 +77,7 @@ class Answerer:
             target=self._run, name="hostbridge answers", daemon=True
         )
         # Whoever is more than these, and itself, is a thread of the program.
-        self._threads = threading.active_count() + 1
+        self._threads = _count_threads() + 1
         self._thread.start()
 
     def stop(self) -> None:
@@ -105,7 +105,7 @@ class Answerer:
     def _waiting(self) -> list[Request]:
         """What waits, in an order that the program's own threads do not change."""
         ids: list[RequestId] = self._ids()
-        while ids and threading.active_count() > self._threads:
+        while ids and _count_threads() > self._threads:
             self._over.wait(_SETTLED_S)
             if (now := self._ids()) == ids:
                 break
@@ -113,7 +113,7 @@ class Answerer:
         found = [self._store.find_unfinished(each) for each in ids]
         # Whoever asks on a route of its own serves it itself, and fails by name.
         ours = [each for each in found if each is not None and each.route == "host"]
-        if threading.active_count() > self._threads:
+        if _count_threads() > self._threads:
             return sorted(ours, key=_order)
         # Whoever asks one by one may be answered in between.
         return sorted(ours, key=lambda each: (each.created_at, each.request_id))
@@ -208,6 +208,12 @@ class Answerer:
 
 def _id(request: Request) -> RequestId:
     return check_id(request.request_id)
+
+
+def _count_threads() -> int:
+    """How many threads there are, but for those that wake a waiter (`watchdog`)."""
+    threads = threading.enumerate()
+    return sum(not type(each).__module__.startswith("watchdog.") for each in threads)
 
 
 def _order(request: Request) -> tuple[str, str, str, str]:

@@ -7,6 +7,7 @@ from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from threading import Event
 from typing import TYPE_CHECKING, Self
 
+from bridge.engine.advance import advance, news_of
 from bridge.engine.answers import Answers
 from bridge.engine.asks import Texts
 from bridge.engine.long_steps import claim, headless_sign
@@ -20,6 +21,7 @@ from bridge.protocol.failure_codes import code_of
 from bridge.protocol.ids import RequestId
 from bridge.protocol.response import failed
 from bridge.store.lock import LockBusy
+from bridge.store.sessions import tell_sessions
 from bridge.store.switch import is_off
 
 if TYPE_CHECKING:
@@ -35,6 +37,37 @@ _MOST_AT_ONCE = 8
 # How long a result waits for a disk that takes none, and how often that is tried.
 _KEPT_S = 600.0
 _PAUSE_S = 0.2
+# Of a process of its own: how long it waits for a step, and how often it tries, a
+# second apart, while the state cannot be used.
+_WAIT_S = 2.0
+_TRIES = 30
+
+
+def detached(store: Store, settings: Settings, run_id: str) -> None:
+    """Do the long steps of a run, and what they lead to, until nothing is to be done.
+
+    Called in a process of its own, which whoever advances a run in an open session has
+    started. If that is killed, whoever looks next starts another.
+    """
+    tries_left = _TRIES
+    with LongWork(store, settings) as work:
+        while tries_left:
+            try:
+                found: list[LongStep] = []
+                before, reached = store.now_ms(), set[str]()
+                run = advance(store, settings, run_id, reached=reached, long=found)
+                if lines := [*news_of(run, reached, since_ms=before)]:
+                    # No hook has seen it.
+                    tell_sessions(store, lines)
+                work.take(each for each in found if each.node)
+                if work.is_busy:
+                    work.wait(_WAIT_S)
+                elif not found:
+                    return
+                tries_left = _TRIES
+            except StateUnavailable:
+                tries_left -= 1
+                time.sleep(1.0)
 
 
 class LongWork:
@@ -43,8 +76,14 @@ class LongWork:
     On leaving, what still runs is stopped, and left to whoever looks next.
     """
 
-    def __init__(self, store: Store, settings: Settings) -> None:
+    def __init__(
+        self,
+        store: Store,
+        settings: Settings,
+        on_end: Callable[[], None] = lambda: None,
+    ) -> None:
         self._store = store
+        self._on_end = on_end
         self._settings = settings
         self._is_left = Event()
         self._doing: dict[LongStep, Future[bool]] = {}
@@ -66,7 +105,8 @@ class LongWork:
         """Begin to do steps, but for those that are being done."""
         for step in steps:
             if step not in self._doing:
-                self._doing[step] = self._pool.submit(self._do, step)
+                doing = self._doing[step] = self._pool.submit(self._do, step)
+                doing.add_done_callback(lambda _: self._on_end())
 
     def wait(self, most_s: float) -> bool:
         """Wait until a step has ended; False if none has by then.

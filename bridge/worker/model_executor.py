@@ -3,23 +3,25 @@
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
+from typing import Any
 
 from bridge.agent_loop.chat_model import ChatModel, ModelFailed
+from bridge.agent_loop.ended_run import RunEnded
 from bridge.agent_loop.job import NO_DEFINITION, Job
 from bridge.agent_loop.loop import run
 from bridge.agent_loop.run_log import TurnLog
-from bridge.agent_loop.tool import Tool
+from bridge.agent_loop.tool import Tool, ToolResult, object_schema, refused
 from bridge.agents.definition import Definition
 from bridge.agents.prompt import instructions_of, prompt_of
 from bridge.bound.agent_rules import AgentRules
 from bridge.freshness.looking import Looking
 from bridge.freshness.repository import with_repository
 from bridge.protocol.outcome import Control, Outcome, Progress
+from bridge.protocol.question import KEY, MOST, read_question, told
 from bridge.protocol.request import Request
 from bridge.rules.freshness import looks_of
 from bridge.store.clock import Moment
 from bridge.store.store import Store
-from bridge.worker.ask_tool import ask_tool
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,3 +118,48 @@ class ModelExecutor:
             looks=(*with_repository(looking.looks()), *by_rules),
             model_key=opened.key,
         )
+
+
+NAME = "ask_question"
+_ABOUT = (
+    "Ask who wants your answer something that only they can say, once for all that you "
+    "need. `choices`: the replies to choose from; or `form`: the JSON Schema of the "
+    "reply; a text otherwise."
+)
+_PARAMETERS = object_schema(
+    {
+        "words": {"type": "string", "minLength": 1, "maxLength": 2000},
+        "choices": {"type": "array", "items": {"type": "string"}, "maxItems": 20},
+        "form": {"type": "object"},
+    },
+    "words",
+)
+
+
+def ask_tool(request: Request, control: Control) -> tuple[Tool, ...]:
+    """The tool, for an agent that may ask; otherwise none."""
+    if not request.is_told_to_ask:
+        return ()
+    asked = len(request.exchanges)
+
+    def call(arguments: dict[str, Any]) -> ToolResult:
+        nonlocal asked
+        if asked >= MOST:
+            return refused(f"you have asked {MOST} questions, the most; answer now")
+        question = read_question({KEY: {**arguments, "form": _form(arguments)}})
+        if isinstance(question, str):
+            return refused(question)
+        exchange = control.ask(question)
+        if exchange is None:
+            raise RunEnded("agent_stopped", "it asked, and nobody has replied yet")
+        asked += 1
+        return ToolResult(told(exchange, is_last=asked >= MOST))
+
+    return (Tool(NAME, _ABOUT, _PARAMETERS, call),)
+
+
+def _form(arguments: dict[str, Any]) -> dict[str, Any]:
+    if choices := arguments.get("choices"):
+        return {"enum": choices}
+    form: dict[str, Any] = arguments.get("form") or {"type": "string"}
+    return form

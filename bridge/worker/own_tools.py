@@ -6,6 +6,7 @@ They have the names there that they have in a session, such as
 
 from __future__ import annotations
 
+import math
 import os
 from dataclasses import dataclass
 from functools import partial
@@ -36,7 +37,6 @@ if TYPE_CHECKING:
 
     Json = dict[str, Any]
 
-_LOOK_S = 0.5
 _TEXT = {"type": "string", "minLength": 1}
 _ASKED = object_schema(
     dict.fromkeys(("agent", "prompt", "task_id", "workflow", "mode"), _TEXT),
@@ -106,13 +106,18 @@ class _Agents:
 
     def _ended(self, request_id: str) -> Json:
         known = RequestId(request_id)
-        while not self.control.should_stop():
-            for response in self.store.wait([known], timeout_s=_LOOK_S):
-                return _answer_of(response)
-            self.store.sweep()
-        if waiting := self.store.find_unfinished(known):
-            give_up(self.store, waiting, "cancelled", "its agent has ended")
-        raise InvalidRequest("the run is over: no time is left")
+
+        def tend() -> None:
+            if not self.control.should_stop():
+                self.store.sweep()
+                return
+            if waiting := self.store.find_unfinished(known):
+                give_up(self.store, waiting, "cancelled", "its agent has ended")
+            raise InvalidRequest("the run is over: no time is left")
+
+        tend()
+        (response,) = self.store.wait([known], timeout_s=math.inf, tend=tend)
+        return _answer_of(response)
 
 
 def _answer_of(response: Response) -> Json:

@@ -13,6 +13,7 @@ from bridge.protocol.request import Request
 from bridge.protocol.response import Response
 from bridge.protocol.status import Status
 from bridge.routes import OWN
+from bridge.store.folder_events import FolderEvents
 from bridge.store.store import Store
 
 if TYPE_CHECKING:
@@ -54,31 +55,32 @@ def serve(
     sweep_at_s = float("-inf")
     queue = _Queue(store, workers, only_now=once)
     is_in_trouble = False
-    while True:
-        try:
-            began_s = time.monotonic()
-            if began_s >= sweep_at_s:
-                yield from _overdue(store, workers)
-                on_look()
-                took_s = time.monotonic() - began_s
-                sweep_at_s = began_s + max(_SWEEP_S, took_s / _SHARE)
-                queue.forget()
-            first = None if is_off() else queue.find_first()
-            if first is not None:
-                yield from _serve_one(store, *first, queue, on_bug)
-        except StateUnavailable as exc:
-            if once:
-                raise
-            if not is_in_trouble:
-                on_trouble(exc)
-            is_in_trouble = True
-        else:
-            is_in_trouble = False
-            if first is not None:
-                continue
-            if once:
-                return
-        time.sleep(_LOOK_S)
+    with FolderEvents([store.place.state / "requests"]) as events:
+        while True:
+            try:
+                began_s = time.monotonic()
+                if began_s >= sweep_at_s:
+                    yield from _overdue(store, workers)
+                    on_look()
+                    took_s = time.monotonic() - began_s
+                    sweep_at_s = began_s + max(_SWEEP_S, took_s / _SHARE)
+                    queue.forget()
+                first = None if is_off() else queue.find_first()
+                if first is not None:
+                    yield from _serve_one(store, *first, queue, on_bug)
+            except StateUnavailable as exc:
+                if once:
+                    raise
+                if not is_in_trouble:
+                    on_trouble(exc)
+                is_in_trouble = True
+            else:
+                is_in_trouble = False
+                if first is not None:
+                    continue
+                if once:
+                    return
+            events.wait(_LOOK_S)
 
 
 def waiting_for_others(store: Store, served: Container[str]) -> Counter[str]:

@@ -19,7 +19,6 @@ from bridge.worktrees import refs
 from bridge.worktrees.attributes import check_unfiltered, driven, listed
 from bridge.worktrees.entries import is_unfinished, tree_of, users_of
 from bridge.worktrees.index_file import IndexCopy, conflicts_of
-from bridge.worktrees.patches import patch
 from bridge.worktrees.refused import DirtyFiles, WorktreeRefused
 from bridge.worktrees.repository import Git, bounded, opened
 from bridge.worktrees.work_tree import Change, changes, dirty, publish, seen
@@ -27,6 +26,7 @@ from bridge.worktrees.work_tree import Change, changes, dirty, publish, seen
 if TYPE_CHECKING:
     import pygit2
 
+    from bridge.worktrees.repository import Git
     from bridge.worktrees.worktree import CommitId
 
 
@@ -222,3 +222,27 @@ def _refuse_in_use(git: Git, branch: str) -> None:
                 f"{tree_of(git, folder)}",
                 ways=("merge there with git", "or check out another branch there"),
             )
+
+
+MAX_CHARS = 100_000
+
+
+def patch(git: Git, old: CommitId, new: CommitId) -> str:
+    """A unified diff of at most some `MAX_CHARS`; files left out are named at its end.
+
+    Of a binary file it only says that it differs.
+    """
+    shown: list[str] = []
+    left_out: list[str] = []
+    size = 0
+    for each in filter(None, git.repo.diff(old, new)):
+        text = each.data.decode("utf-8", "replace")
+        size += len(text)
+        if size <= MAX_CHARS:
+            shown.append(text)
+        else:
+            size -= len(text)
+            left_out.append(each.delta.new_file.path)
+    if left_out:
+        shown.append(f"Left out, too long: {', '.join(left_out)}\n"[:MAX_CHARS])
+    return "".join(shown)

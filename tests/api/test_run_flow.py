@@ -221,6 +221,31 @@ def test_what_is_written_down_and_not_yet_submitted_is_waited_for(
     assert text == "<a>"
 
 
+@pytest.mark.parametrize("followed", [followed_here, followed_in_mcp])
+def test_an_answer_between_look_and_wait_is_not_missed(tmp_path, monkeypatch, followed):
+    """Whoever waits looks again at once, and not when the next look is due."""
+    bridge = bridge_in(tmp_path)
+    session = open_session(bridge.store)
+    runner = Runner(bridge.store, bridge.settings, bridge.quick)
+    run = runner.begin(f'{G}:"a" -> {G}:"b"', {}, {})
+
+    def look(self, run_id, *, really=Follower.look):
+        seen = really(self, run_id)
+        for held in bridge.store.claim(
+            Claimant("open", session.host), 9, lambda _: "take"
+        ):
+            bridge.store.publish(
+                answer(held, f"<{held.prompt}>", now_ms=held.created_at), source="test"
+            )
+        return seen
+
+    monkeypatch.setattr(follow_run, "_ANYHOW_S", 3600.0)
+    monkeypatch.setattr(flow_tools, "_REPORT_S", 3600.0)
+    monkeypatch.setattr(Follower, "look", look)
+
+    assert followed(bridge, run) == "<b>"
+
+
 def test_asyncio_runs_flows_too(here):
     done = asyncio.run(AsyncBridge(here).run(f'{G}:"x"', route="claude"))
 

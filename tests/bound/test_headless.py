@@ -20,6 +20,7 @@ from rulehooks import run
 from bridge.bound import headless
 from bridge.bound.answer_wait import WAIT_S
 from bridge.host.hook_table import TIMEOUT_S
+from bridge.process import detached
 from bridge.protocol.ids import RequestId
 from bridge.store.tool_calls import untold
 
@@ -181,7 +182,7 @@ def test_a_long_answer_is_cut(world, monkeypatch):
 
 
 def test_a_process_that_cannot_start_is_given_up(world, monkeypatch, tmp_path):
-    monkeypatch.setattr(headless, "_SCRIPT", tmp_path / "missing.py")
+    monkeypatch.setattr(detached, "_SCRIPT", tmp_path / "missing.py")
 
     runs, said = run(world)
 

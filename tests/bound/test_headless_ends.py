@@ -23,6 +23,7 @@ from rulehooks import run
 
 from bridge.bound import headless
 from bridge.bound.agent_rules import AgentRules
+from bridge.process import detached
 from bridge.store.tool_calls import HEADLESS, note_handover, untold
 
 pytestmark = pytest.mark.slow
@@ -145,14 +146,17 @@ def serving():
 def is_serving(process, mark):
     try:
         words = (process / "cmdline").read_bytes()
-        return b"one_request.py" in words and mark in (process / "environ").read_bytes()
+        return (
+            b"bridge.worker.one_request" in words
+            and mark in (process / "environ").read_bytes()
+        )
     except OSError:
         return False
 
 
 def test_the_process_takes_the_package_of_its_hook():
     """Another may be installed, or none: nothing is imported before the path is set."""
-    script = [sys.executable, "-I", "-S", str(headless._SCRIPT), "[]", "r-1", ""]
+    script = [sys.executable, "-I", "-S", str(detached._SCRIPT), "[]", "x", "r-1"]
 
     done = subprocess.run(script, stderr=subprocess.DEVNULL, check=False)
 

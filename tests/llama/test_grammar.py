@@ -7,7 +7,7 @@ from bridge.agent_loop.reply_schema import call_shape
 from bridge.protocol.agent_output import AgentOutput
 from bridge.protocol.outcome import Control
 from bridge.protocol.request import Request
-from bridge.worker.ask_tool import ask_tool
+from bridge.worker.model_executor import ask_tool
 
 
 @pytest.fixture(autouse=True)

@@ -13,6 +13,9 @@ from bridge.doctor.mcp import tools_of
 from bridge.llama import local_model
 from bridge.process.detached import start_detached
 from bridge.store import host_process
+from bridge.store.location import Place
+
+PLACE = Place.of_words(["/nonexistent", "/nonexistent", "/nonexistent", "", None])
 
 
 def load_model():
@@ -21,7 +24,7 @@ def load_model():
 
 
 STARTED = {
-    "by itself": lambda: start_detached(Path("x.py")) is False,
+    "by itself": lambda: start_detached(PLACE, "a.module") is False,
     "MCP server": lambda: tools_of(["/nonexistent"], Path("/"), {}) == [],
     "ps": lambda: host_process._ask("/nonexistent") == "",
     "model": lambda: load_model() is None,

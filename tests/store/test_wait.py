@@ -11,7 +11,7 @@ import pytest
 from storeworld import FakeClock, answer, claim_all, drop, path_of, request
 
 from bridge.errors import StateUnavailable, StateVanished
-from bridge.store import wait
+from bridge.store import folder_events, wait
 from bridge.store.directory import Folder
 from bridge.store.store import Store
 
@@ -50,6 +50,19 @@ def test_an_answer_of_another_process_ends_the_wait(real):
 
     assert response.success
     child.join()
+
+
+def test_whoever_waits_for_long_is_woken(real, monkeypatch):
+    """And looks at nothing until then."""
+    monkeypatch.setattr(folder_events, "_AFTER_S", 0.0)
+    monkeypatch.setattr(wait, "TEND_S", 3600.0)
+    real.submit(long("a"))
+    timer = after(0.3, lambda: answer_all(real))
+
+    (response,) = real.wait(["a"], timeout_s=3600)
+
+    assert response.success
+    timer.join()
 
 
 def test_many_are_yielded_as_they_come(real):
@@ -232,24 +245,6 @@ def test_an_answer_counts_although_the_time_of_its_folder_stays(real, monkeypatc
 
     assert response.success
     other.join()
-
-
-@pytest.mark.parametrize(
-    ("waited_s", "threads", "spent_s", "pause_s"),
-    [
-        (0, 1, 0, 0.005),
-        (4, 1, 0, 0.02),
-        (1000, 1, 0, 0.05),
-        (1000, 300, 0, 0.3),
-        (1000, 1, 0.5, 4.5),
-    ],
-)
-def test_the_longer_and_the_more_wait_the_seldomer_each_looks(
-    monkeypatch, waited_s, threads, spent_s, pause_s
-):
-    monkeypatch.setattr(threading, "active_count", lambda: threads)
-
-    assert wait._pause_s(waited_s, spent_s) == pause_s
 
 
 def test_costly_looks_are_rare(real, monkeypatch):

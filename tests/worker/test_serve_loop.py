@@ -12,7 +12,6 @@ from bridge.errors import BridgeError, StateUnavailable
 from bridge.protocol.ids import RequestId
 from bridge.protocol.outcome import Outcome
 from bridge.store import Claimant
-from bridge.store.lock import TURN_S
 from bridge.store.switch import is_off, switch_off, switch_on
 from bridge.worker import serve_loop
 from bridge.worker.serve_loop import serve
@@ -68,17 +67,14 @@ def pauses(monkeypatch, count, at=()):
     """Act at some pauses of an endless loop; the last one interrupts it."""
     taken = 0
 
-    def pause(seconds: float) -> None:
+    def pause(_events: object, _most_s: float) -> None:
         nonlocal taken
-        # A wait for the lock is shorter than one between two looks.
-        if seconds <= TURN_S:
-            return
         taken += 1
         dict(at).get(taken, lambda: None)()
         if taken >= count:
             raise KeyboardInterrupt
 
-    monkeypatch.setattr(serve_loop.time, "sleep", pause)
+    monkeypatch.setattr(serve_loop.FolderEvents, "wait", pause)
 
 
 def served_on(store, busy, monkeypatch, count, at=()):

@@ -8,7 +8,7 @@ from mergeworld import BRANCH, IDENT, done, merge
 
 from bridge import worktrees
 from bridge.worktrees import Conflict, DirtyFiles, Merged
-from bridge.worktrees.patches import MAX_CHARS
+from bridge.worktrees.merging import MAX_CHARS
 
 
 def everything(folder):
