@@ -23,6 +23,8 @@ MAX_COMMAND = 20_000
 # An answer has at most 4 MB, and a response holds it twice.
 MAX_RECORD = 16 << 20
 MAX_NAME = 128
+# Those whose call is noted as one of a shell.
+_SHELLS = ("Bash", "Monitor")
 _MAX_NOTES = 64 * 1024 * 1024
 MAX_PATH = 4096
 # Calls that look at files: the arguments that say where, and what narrows it.
@@ -190,6 +192,8 @@ def after_bash(agents: str, fields: Json, agent_id: str, *, ok: bool) -> None:
     If its command goes on in the background, as that of a Monitor does, the note is
     kept under another name.
     """
+    if fields.get("tool_name") not in _SHELLS:
+        return
     call_id = name_of(fields.get("tool_use_id"))
     response = fields.get("tool_response")
     told = response if isinstance(response, dict) else {}

@@ -86,7 +86,7 @@ def command_line(
     model = wanted_model(request)
     if model is not None and is_client_model(model):
         command += ["--model", model]
-    settings: dict[str, Any] = {"hooks": _hooks(hook)} if hook else {}
+    settings: dict[str, Any] = _hooks(hook) if hook else {}
     if definition is not None:
         if server is not None and has_own_tools(definition.tools or ()):
             servers = {"mcpServers": {OWN_NAME: server}}
@@ -160,6 +160,8 @@ def _of_definition(definition: Definition, settings: dict[str, Any]) -> list[str
 
 
 def _hooks(hook: Sequence[str]) -> dict[str, Any]:
+    """The settings by which the client asks our hook."""
+
     def entry(program: str, *arguments: str) -> list[dict[str, Any]]:
         command = {"command": program, "args": arguments}
         return [{"hooks": [{"type": "command", **command, "timeout": WAIT_S}]}]
@@ -168,4 +170,6 @@ def _hooks(hook: Sequence[str]) -> dict[str, Any]:
     # The step that the agent is in is said again.
     compacted = [{"matcher": "compact", **each} for each in entry(*hook)]
     hooked = {event: entry(*hook) for event in _HOOKED}
-    return {**hooked, **dict.fromkeys(_HOOKED[:2], denied), "SessionStart": compacted}
+    hooked |= {**dict.fromkeys(_HOOKED[:2], denied), "SessionStart": compacted}
+    # Where the user has switched hooks off, nothing would hold the agent.
+    return {"hooks": hooked, "disableAllHooks": False}

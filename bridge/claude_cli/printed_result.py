@@ -9,6 +9,7 @@ Source: measured on Claude Code 2.1.330.
 import json
 import posixpath
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from functools import partial
 from typing import Any
@@ -219,7 +220,7 @@ def _calls(events: list[Json], starts: Mapping[str, str]) -> Iterator[ToolCall]:
         is_seen = is_seen and not arguments.get("run_in_background")
         ok = ends.get(call_id)
         call = ToolCall(tool, call_id, command or None, ok if is_seen else ok and None)
-        yield as_claimed(call._replace(folder=start), folder, posixpath.normpath)
+        yield as_claimed(call._replace(folder=start), folder)
 
 
 def _folder(events: list[Json]) -> str:
@@ -251,20 +252,31 @@ def _looks(events: list[Json], folder: str, began_ms: int) -> Iterator[Look]:
         tool, arguments = str(block.get("name")), said if isinstance(said, dict) else {}
         look = look_of(tool, arguments, folder, began_ms)
         if look is not None:
-            ended = ends.get(block.get("id"), False)
+            ended = ends.get(str(block.get("id")), False)
             yield look._replace(was_there=ended is not False)
 
 
-def _ends(events: list[Json]) -> dict[Any, bool | None]:
-    """How each call ended, by its id; None if nobody can tell."""
-    ends: dict[Any, bool | None] = {}
+def _ends(events: list[Json]) -> dict[str, bool | None]:
+    """How each call ended, by its id; None if nobody can tell.
+
+    Of what an agent of the agent's did, the client does not say it. A model may give
+    two calls one id.
+    """
+    begun = Counter(
+        str(block.get("id"))
+        for block in _blocks(events, "assistant")
+        if block.get("type") == "tool_use"
+    )
+    ends: dict[str, bool | None] = {}
     for event in events:
         told = event.get("tool_use_result")
-        well = None if isinstance(told, dict) and is_unclear(told) else True
+        well = None if not isinstance(told, dict) or is_unclear(told) else True
         for block in _blocks([event], "user"):
             if block.get("type") == "tool_result":
-                failed = bool(block.get("is_error"))
-                ends[block.get("tool_use_id")] = False if failed else well
+                ended = str(block.get("tool_use_id"))
+                is_known = begun[ended] == 1 and ended not in ends
+                ok = False if block.get("is_error") else well
+                ends[ended] = ok if is_known else None
     return ends
 
 

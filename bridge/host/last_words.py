@@ -31,7 +31,7 @@ def judged(hook: HookContext, run: AgentRun, request: Request, words: str) -> Ju
 
     calls = tool_calls.seen_calls(hook.store, run.agent_id)
     here = run.folder or os.path.realpath(hook.store.place.project)
-    calls = [as_claimed(call, here, os.path.realpath) for call in calls]
+    calls = [as_claimed(call, here) for call in calls]
     try:
         with within(JUDGE_S):
             return judge(

@@ -14,6 +14,8 @@ from __future__ import annotations
 
 import re
 
+from bridge.policy.shell_words import raw_of
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -32,9 +34,14 @@ _PYTHON = re.compile(
     r"""(?<![A-Za-z0-9]) _* (?: nt | posix | subprocess | builtins | bltns | modules
       | import\w* | getattr | attrgetter | methodcaller | vars | globals | locals | eval
       | exec\w* | breakpoint | help | ctypes | pty
+      # What an allowed module has imported, and evaluates annotations by.
+      | functools | contextlib | typing | inspect | types | warnings | codecs | weakref
+      | enum | dis | token\w* | linecache | register | singledispatch\w* | annotations
       | os (?! [.](?:path|environ|getcwd|listdir|walk|makedirs|mkdir|getenv)\b )
       | sys (?! [.](?:stdin|stdout|stderr|argv|exit)\b ) ) \b
-    | __ | \b(?:f|gi|cr|ag|tb|co)_[a-z] | (?<!\bre[.])\bcompile\b""",
+    | __ | \b(?:f|gi|cr|ag|tb|co)_[a-z] | (?<!\bre[.])\bcompile\b
+    # The encoding of the text itself.
+    | coding[:=]""",
     re.X,
 )
 _NODE_MODULE = re.compile(r"""\brequire\(\s*(['"])(?:node:)?(?:fs|path)\1\s*\)""")
@@ -52,6 +59,7 @@ _PERL = re.compile(
     r"(?:(?!(?P=sign))[^\\`]|\\.)*(?P=sign)[gimsx]*\s*(?:;|$))",
     re.S,
 )
+_MAY_BE_A_PIPE = re.compile(r"[|$`]")
 _PERL_EXPANDED = re.compile(r"\$(?![\d&/|#!,)]|$)|@(?=[\w{$:])|\(\?\??\{")
 _RUBY = re.compile(
     r"""\s*(?:\$_[.])?g?sub!?\(/[^/`#\\]*/, *(?:"[^"`#\\]*"|'[^'\\]*')\)\s*"""
@@ -64,7 +72,9 @@ _DATABASES = {
 
 def starts_nothing(language: str, code: str, words: Sequence[str]) -> bool:
     """Whether code is known to start no program, whatever it is given as words."""
-    if language == "perl" and any("|" in word for word in words):
+    if language == "perl" and any(
+        _MAY_BE_A_PIPE.search(raw_of(word)) for word in words
+    ):
         # It opens what is no file: `perl -ne s/a/b/ 'git push |'`.
         return False
     if language == "perl":
@@ -80,4 +90,4 @@ def starts_nothing(language: str, code: str, words: Sequence[str]) -> bool:
         code = unicodedata.normalize("NFKC", code)
     if language == "python":
         return not _PYTHON.search(_IMPORT.sub(r"\g<names>", code))
-    return language == "node" and not _NODE.search(_NODE_MODULE.sub("", code))
+    return language == "node" and not _NODE.search(_NODE_MODULE.sub("fs", code))

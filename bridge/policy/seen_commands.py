@@ -1,4 +1,8 @@
-"""By what a claim may name a command that was seen to run. Pure but for `resolve`."""
+"""By what a claim may name a command that was seen to run. Pure.
+
+Folders are compared by their names, as a shell goes by them: where a link leads may
+have changed since the command started.
+"""
 
 from __future__ import annotations
 
@@ -9,22 +13,20 @@ from bridge.policy.shell_signs import after_cd
 from bridge.protocol.wording import in_shell
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from bridge.protocol.claimed_commands import ToolCall
 
 
-def as_claimed(call: ToolCall, here: str, resolve: Callable[[str], str]) -> ToolCall:
+def as_claimed(call: ToolCall, here: str) -> ToolCall:
     """A call with its command as it reads from the folder in which its agent works.
 
     One that started elsewhere has not run here: the same words start another program
-    there. `resolve` makes a path real.
+    there. `here` is the real path of the folder, as the client names those of calls.
     """
     if call.command is None:
         return call
-    start = here if call.folder is None else resolve(call.folder)
+    start = here if call.folder is None else posixpath.normpath(call.folder)
     moved, within = after_cd(call.command) or ("", None)
-    if within is not None and resolve(posixpath.join(start, moved)) == here:
+    if within is not None and posixpath.normpath(posixpath.join(start, moved)) == here:
         return call._replace(within=within)
     if start == here:
         return call

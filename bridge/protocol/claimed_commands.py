@@ -11,13 +11,15 @@ from bridge.protocol.agent_output import AgentOutput, Evidence
 from bridge.protocol.contract import answer_schema
 from bridge.protocol.keywords import part_at
 from bridge.protocol.response import CHECK, Response
-from bridge.protocol.wording import shortened
+from bridge.protocol.wording import shortened, unseen
 
 # Verdicts that claim no success, so they need no proof.
 NOT_APPROVED = ("REJECTED", "NEEDS_REVIEW")
 _MAX_QUOTED = 600
-# Where blanks and the ends of lines mean something.
-_EXACT = re.compile(r"['\"\\\n\r]")
+# Where blanks and the ends of lines mean something. To a shell, all that is no blank of
+# ASCII is part of a word.
+_EXACT = re.compile(r"['\"\\\n\r\v\f]")
+_BLANKS = re.compile(r"[ \t]+")
 
 
 class ToolCall(NamedTuple):
@@ -134,7 +136,8 @@ def is_verified(
 
 def find_call(calls: Sequence[ToolCall], command: str | None) -> ToolCall | None:
     """The last finished call that ran `command`, or else the last one."""
-    if command is None:
+    # Nobody can tell by looking what a character does that is not seen.
+    if command is None or unseen(command, kept="\n\t"):
         return None
     wanted = _compared(command)
     same = [
@@ -150,8 +153,8 @@ def find_call(calls: Sequence[ToolCall], command: str | None) -> ToolCall | None
 
 def _compared(command: str) -> str:
     """A command without the blanks that mean nothing to a shell."""
-    command = command.strip()
-    return command if _EXACT.search(command) else " ".join(command.split())
+    command = command.strip(" \t\n")
+    return command if _EXACT.search(command) else _BLANKS.sub(" ", command)
 
 
 def rests_on_evidence(response: Response) -> bool:

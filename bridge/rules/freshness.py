@@ -36,10 +36,11 @@ MAX_SETS = 64
 
 def is_fresh(settings: Settings, place: Place) -> bool:
     """Whether each layer's file has the time that was noted, or is not there still."""
-    folders = folders_of(settings, place)
+    # Without paths, which the hook of `claude -p` has not loaded.
+    folders = {"user": f"{settings.home}", "project": f"{place.owner}/.bridge"}
     files = {layer: f"{each}/{FILE}" for layer, each in folders.items()}
     folder = f"{place.state}/{FOLDER}"
-    sets = times_of_sets(map(str, folders.values()))
+    sets = times_of_sets(folders.values())
     if not os.path.lexists(f"{folder}/variables.json"):
         # Nothing was ever compiled here: there may be nothing to compile.
         return not sets and not any(map(os.path.lexists, files.values()))

@@ -148,7 +148,9 @@ def seen_calls(store: Store, agent_id: str) -> list[ToolCall]:
     from bridge.protocol.claimed_commands import ToolCall
 
     calls: dict[str, ToolCall] = {}
-    for note in _notes(store, agent_id):
+    notes = _notes(store, agent_id)
+    begun = Counter(str(note.get("id")) for note in notes if "at" in note)
+    for note in notes:
         with suppress(KeyError, TypeError):
             if note.get("refused") is True:
                 calls.pop(note["id"], None)
@@ -163,7 +165,8 @@ def seen_calls(store: Store, agent_id: str) -> list[ToolCall]:
                 tool=note["tool"],
                 tool_use_id=note["id"],
                 command=command,
-                ok=note.get("ok"),
+                # A model may give two calls one id: nobody knows whose end that was.
+                ok=note.get("ok") if begun[note["id"]] == 1 else None,
                 folder=folder,
             )
     return list(calls.values())

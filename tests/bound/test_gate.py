@@ -109,6 +109,14 @@ def test_how_a_command_ended(fire, agents, event, response, *, ok):
     assert notes_in(agents)[-1]["ok"] is ok
 
 
+def test_the_end_of_another_tools_call_is_no_commands(fire, agents):
+    """Behind a gateway, ids are the model's: it gives two calls one."""
+    fire("PreToolUse", tool_input={"command": "pytest"}, **BASH)
+    fire("PostToolUse", tool_response={}, **(BASH | {"tool_name": "Read"}))
+
+    assert len(notes_in(agents)) == 1
+
+
 def test_a_command_that_was_cut_off_is_no_shorter_one(fire, agents):
     """What is missing may be ` || true`."""
     command = "pytest".ljust(MAX_COMMAND)

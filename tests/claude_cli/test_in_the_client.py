@@ -121,6 +121,25 @@ def test_what_ran_in_another_folder_proves_nothing_here(tmp_path, moves, togethe
     assert ((answered(ran)["error"] or {}).get("code") == "unverified") == bool(moves)
 
 
+def test_an_agent_is_held_where_the_user_has_switched_hooks_off(tmp_path):
+    """The hook that holds it is ours, in a process of ours."""
+    failed = {"status": "blocked", "summary": "not granted", "evidence": []}
+    model = turns(runs("cd sub && touch made"), submits(failed), END)
+
+    with host_world(tmp_path, model) as world:
+        settings = world.stage.home / ".claude" / "settings.json"
+        settings.parent.mkdir(exist_ok=True)
+        known = json.loads(settings.read_text()) if settings.exists() else {}
+        settings.write_text(json.dumps({**known, "disableAllHooks": True}))
+        (world.stage.project / "sub").mkdir()
+        world.define(
+            "worker", FREE.replace("allow: [Bash]", "allow: ['Bash(touch *)']")
+        )
+        ask(world, "worker", "Go.")
+
+        assert not (world.stage.project / "sub/made").exists()
+
+
 MENTIONS = (
     "@{0}/notes.txt",
     "at the end of a line @{0}/notes.txt",

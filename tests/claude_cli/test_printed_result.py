@@ -38,6 +38,8 @@ def said(role: str, *blocks: Any) -> dict[str, Any]:
 
 INIT = {"type": "system", "subtype": "init", "model": "claude-opus-5-5"}
 RESULT = json.loads(result(structured_output=ANSWER))
+# What the client says of a shell's call of its own beside the model's words.
+TOLD = {"tool_use_result": {"stdout": "", "interrupted": False}}
 
 
 def test_structured_output_is_the_answer():
@@ -79,11 +81,11 @@ def test_tool_calls_and_their_ends():
 
     events = (
         said("assistant", {"type": "text", "text": "hm"}, call(1, "Bash", command="a")),
-        said("user", end(1, content="fine", is_error=False)),
+        said("user", end(1, content="fine", is_error=False)) | TOLD,
         said("assistant", call(2, "Bash", command="b"), call(3, "Read", file_path="x")),
-        said("user", end(2, is_error=True), end(3)),
+        said("user", end(2, is_error=True), end(3)) | TOLD,
         said("assistant", call(4, "Bash", command="c", run_in_background=True)),
-        said("user", end(4)),
+        said("user", end(4)) | TOLD,
         said("assistant", call(5, "Bash", command="d")),
         said("user", "not a block"),
         {"type": "user", "message": {"content": "words"}},
@@ -116,7 +118,7 @@ def test_a_command_counts_where_a_hook_saw_it_start(starts, command, ok):
     events = (
         INIT | {"cwd": "/p"},
         said("assistant", call | {"input": {"command": "pytest -q"}}),
-        said("user", end),
+        said("user", end) | TOLD,
     )
 
     (seen,) = read(array(*events, RESULT), starts=starts).calls or ()
@@ -130,7 +132,8 @@ UNCLEAR = [
     ({"returnCodeInterpretation": "No matches found"}, None),
     ({"interrupted": True}, None),
     ({"stdout": "fine", "interrupted": False}, True),
-    ("fine", True),
+    # An agent of the agent's has run it.
+    (None, None),
 ]
 
 
@@ -148,6 +151,24 @@ def test_a_command_of_which_nobody_knows_the_end_proves_nothing(told, ok):
     (seen,) = read(array(*events, RESULT), starts={"t1": "/p"}).calls or ()
 
     assert seen.ok is ok
+
+
+def test_two_calls_of_one_id_prove_nothing():
+    """Behind a gateway, ids are the model's."""
+    shell = {"type": "tool_use", "id": "t1", "name": "Bash"}
+    read = {"type": "tool_use", "id": "t1", "name": "Read", "input": {"file_path": "a"}}
+    events = (
+        INIT | {"cwd": "/p"},
+        said("assistant", shell | {"input": {"command": "exit 3"}}, read),
+        said("user", {"type": "tool_result", "tool_use_id": "t1"}) | TOLD,
+    )
+
+    outcome = read_output(
+        array(*events, RESULT).encode(), "", 0, is_structured=True, starts={"t1": "/p"}
+    )
+    seen = outcome.calls or ()
+
+    assert [call.ok for call in seen] == [None, None]
 
 
 @pytest.mark.parametrize("tool", ["StructuredOutput", "Monitor", "mcp__x__run"])

@@ -23,6 +23,8 @@ CALLS = [
     ToolCall("Bash", "t-5", "cd /sub && make check", ok=True),
     ToolCall("Bash", "t-6", "echo 'a  b'", ok=True),
     ToolCall("Bash", "t-7", "true # make all", ok=True),
+    ToolCall("Bash", "t-8", "A=1\u00a0make\u00a0b", ok=True),
+    ToolCall("Bash", "t-9", "A=1\u2800make", ok=True),
 ]
 
 
@@ -49,6 +51,15 @@ CLAIMS = [
     ),
     # In quotes, and at the end of a line, blanks mean something.
     ("echo 'a b'", "names the command \"echo 'a b'\", which was not seen to run here"),
+    # One word, an assignment that starts nothing.
+    (
+        "A=1 make all",
+        "names the command 'A=1 make b', which was not seen to run here",
+    ),
+    (
+        "A=1\u2800make",
+        "names the command 'A=1\u2800make', which was not seen to run here",
+    ),
     (
         "true #\nmake all",
         "names the command 'true #\\nmake all', which was not seen to run here",

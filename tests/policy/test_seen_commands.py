@@ -1,0 +1,30 @@
+"""By what a claim may name a command, by where it started and what it changed to."""
+
+import pytest
+
+from bridge.policy.seen_commands import as_claimed
+from bridge.protocol.claimed_commands import ToolCall
+
+
+@pytest.mark.parametrize(
+    ("start", "command", "named", "within"),
+    [
+        ("/p", "make", "make", None),
+        ("/p/", "make", "make", None),
+        (None, "make", "make", None),
+        ("/p/sub", "make", "cd /p/sub && make", None),
+        ("/p/sub", "cd /p && make", "cd /p && make", "make"),
+        ("/p/sub", "cd .. && make", "cd .. && make", "make"),
+        ("/p", "cd sub && make", "cd sub && make", None),
+        # A shell goes by names: `link` leads out of the folder or not.
+        ("/p", "cd sub/link/.. && make", "cd sub/link/.. && make", None),
+        ("/p/sub", "cd link && make", "cd /p/sub && cd link && make", None),
+        ("/p/a b", "make", "cd '/p/a b' && make", None),
+    ],
+)
+def test_a_command_has_run_where_it_started(start, command, named, within):
+    call = ToolCall("Bash", "t", command, ok=True, folder=start)
+
+    claimed = as_claimed(call, "/p")
+
+    assert (claimed.command, claimed.within) == (named, within)
