@@ -160,7 +160,8 @@ def test_path_patterns_agree_with_a_regular_expression(parts, names):
     """The same as a regular expression that backtracks."""
     spec = f"x/{''.join(parts)}"
     means = {"**/": "(?:.*/)?", "**": ".*", "*": "[^/]*", "?": "[^/]"}
-    words = re.split(r"(\*\*/|\*\*|\*|\?)", spec)
+    # Any folders below any folders are any folders.
+    words = re.split(r"(\*\*/|\*\*|\*|\?)", re.sub(r"(/\*\*)+(?=/|\Z)", "/**", spec))
     loose = "".join(means.get(word, re.escape(word)) for word in words)
     if loose.endswith("/.*"):
         loose = loose.removesuffix("/.*") + "(?:/.*)?"

@@ -53,7 +53,7 @@ CLAIMS = [
     ("echo 'a b'", "names the command \"echo 'a b'\", which was not seen to run here"),
     # One word, an assignment that starts nothing.
     (
-        "A=1 make all",
+        "A=1 make b",
         "names the command 'A=1 make b', which was not seen to run here",
     ),
     (
