@@ -138,9 +138,8 @@ def before_tool(agents: str, fields: Json, run: Json, agent_id: str, tool: str) 
     line |= _looked_at(fields, tool)
     command = _command_of(fields)
     if tool == "Bash":
-        # Nobody claims a command that ends so: what was cut off is not known.
-        is_whole = len(command) <= MAX_COMMAND
-        line["command"] = command if is_whole else f"{command[:MAX_COMMAND]}…"
+        # Nobody may claim the beginning of one: its end may be ` || true`.
+        line |= {"command": command} if len(command) <= MAX_COMMAND else {}
     is_noted = write(notes, _json(line) + "\n", os.O_APPEND)
     if not is_noted and os.path.lexists(sign := f"{agents}{agent_id}.noted"):
         # A full disk takes no note of that, but lets a file go. If it does neither, the

@@ -116,12 +116,17 @@ def session_in(stdout: bytes) -> str:
 
 
 def _events(stdout: bytes) -> list[Json]:
-    """The objects that were printed, as one document or one per line."""
+    """The objects that were printed, as one document or one per line.
+
+    Where a line is something else, none counts: a program that the agent runs can write
+    there, too.
+    """
     whole = _decoded(stdout)
     found = whole if isinstance(whole, list) else [whole]
     if whole is None:
-        found = [_decoded(line) for line in stdout.splitlines()]
-    return [event for event in found if isinstance(event, dict)]
+        found = [_decoded(line) for line in stdout.splitlines() if line.strip()]
+    are_all = all(isinstance(event, dict) for event in found)
+    return found if are_all else []
 
 
 def _decoded(data: bytes) -> Any:

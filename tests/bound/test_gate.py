@@ -123,7 +123,7 @@ def test_a_command_that_was_cut_off_is_no_shorter_one(fire, agents):
 
     fire("PreToolUse", tool_input={"command": command + "|| true"}, **BASH)
 
-    assert notes_in(agents)[0]["command"] == f"{command}…"
+    assert "command" not in notes_in(agents)[0]
 
 
 @pytest.mark.parametrize(
