@@ -14,7 +14,7 @@ import sys
 from importlib import import_module
 from pathlib import Path
 
-from bridge.cli.commands import COMMANDS
+from bridge.cli.commands import COMMANDS, module_of
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "commands.md"
 LAST_LINE = "Written by `scripts/make_commands.py`.\n"
@@ -29,7 +29,7 @@ def main() -> None:
     parts = ["", shown("--help")]
     for name in COMMANDS:
         parts += [f"### {name}\n", shown(f"{name} --help")]
-        for verb in getattr(import_module(f"bridge.cli.{name}"), "VERBS", ()):
+        for verb in getattr(import_module(module_of(name)), "VERBS", ()):
             parts += [f"#### {name} {verb}\n", shown(f"{name} {verb} --help")]
     PAGE.write_text(kept + LAST_LINE + "\n".join(parts))
 

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 import orjson
 
 from bridge.api.record_schemas import schema_for, schema_names
-from bridge.cli import exit_codes
+from bridge.cli.common import exit_codes
 from bridge.config import Settings
 from bridge.errors import BridgeError
 from bridge.protocol.claim import HostProcess

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
-from bridge.cli.screen import Line, cells, printed
+from bridge.cli.screen.screen import Line, cells, printed
 
 FOLDER = Path(__file__).parent / "cli" / "screens"
 WIDTHS = (60, 80, 120)

@@ -14,6 +14,7 @@ import pytest
 from programs import loaded_by
 
 import bridge
+from bridge.cli.commands import module_of
 from bridge.protocol import names
 
 PACKAGE = Path(bridge.__file__).parent
@@ -242,7 +243,7 @@ def test_commands_load_no_definitions(command, tmp_path):
 
     loaded = loaded_by(code)
 
-    assert f"bridge.cli.{command}" in loaded
+    assert module_of(command) in loaded
     assert not loaded & {"yaml", "jinja2", "bridge.agents.definition"}
     assert not loaded & {"rich", "shutil", "difflib", "textwrap", "tomllib", "sqlite3"}
     # Each takes as long as all that is read and written.
@@ -257,7 +258,10 @@ def test_commands_load_no_definitions(command, tmp_path):
 
 def test_tasks_are_looked_at_without_what_checks_calls():
     """What tools take, and how it is checked, is for those that call them."""
-    loaded = loaded_by("import bridge.cli.task, bridge.cli.parser, bridge.cli.verbs")
+    loaded = loaded_by(
+        "import bridge.cli.tasks.task\n"
+        "import bridge.cli.common.parser, bridge.cli.common.verbs\n"
+    )
 
     assert not loaded & {"pydantic", "jinja2", "bridge.tasks.tool_table"}
 
@@ -299,7 +303,7 @@ def test_the_list_of_commands_loads_no_parser():
     """The first thing that a new user types, and what the Tab key reads."""
     loaded = loaded_by("from bridge.cli.main import run\nassert run(['--help']) == 0")
 
-    assert "bridge.cli.help_text" in loaded
+    assert "bridge.cli.common.help_text" in loaded
     assert not loaded & {"argparse", "rich", "shutil", "textwrap"}
 
 
@@ -337,7 +341,8 @@ def test_hooks_load_no_engine():
     """A session without a flow does not pay for flows; nor does who only asks."""
     loaded = loaded_by(
         "import bridge.host.hook, bridge.host.session_events, bridge.host.tool_events\n"
-        "import bridge.host.turn_events, bridge.host.after_hook, bridge.cli.submit\n"
+        "import bridge.host.turn_events, bridge.host.after_hook\n"
+        "import bridge.cli.asking.submit\n"
     )
 
     assert not {name for name in loaded if name.startswith("bridge.engine")}
@@ -352,7 +357,7 @@ def test_an_offer_loads_nothing_that_judges():
 
 def test_asking_loads_nothing_that_serves():
     """`submit` and `status` start as fast as before there were other routes."""
-    loaded = loaded_by("import bridge.cli.submit, bridge.cli.status")
+    loaded = loaded_by("import bridge.cli.asking.submit, bridge.cli.records.status")
 
     rooms = {".".join(name.split(".")[:2]) for name in loaded}
     assert not loaded & {"bridge.worker.worker", "bridge.worker.executors"}
@@ -376,7 +381,7 @@ def test_nothing_of_an_extra_is_loaded_before_it_is_used():
     loaded = loaded_by(
         "import bridge.agent_loop.loop, bridge.nodes.lookup\n"
         "import bridge.endpoint.endpoint_model, bridge.llama.local_model\n"
-        "import bridge.llama.selftest, bridge.cli.models"
+        "import bridge.llama.selftest, bridge.cli.setup.models"
     )
 
     extras = {"openai", "pydantic_monty", "tree_sitter", "llama_cpp", "llguidance"}

@@ -59,3 +59,19 @@ GROUPS = {
     },
 }
 COMMANDS = {name: line for group in GROUPS.values() for name, line in group.items()}
+# The folder of each command's module.
+_ROOMS = {
+    "asking": "ask submit wait cancel respond questions reply approve",
+    "records": "status show stale stats report where prune schema",
+    "running": "vars run runs validate build",
+    "definitions": "rules agents trust",
+    "flows": "flow workflow",
+    "tasks": "task",
+    "setup": "install uninstall doctor config off on models serve mcp",
+}
+
+
+def module_of(command: str) -> str:
+    """The module that has a command."""
+    rooms = (room for room, names in _ROOMS.items() if command in names.split())
+    return ".".join(["bridge.cli", *rooms, command])

@@ -25,10 +25,10 @@ from importlib import import_module
 from pathlib import Path
 
 from bridge.api.bridge import Bridge
-from bridge.cli.commands import COMMANDS
-from bridge.cli.options import COMMON, Option, option
-from bridge.cli.output import say
-from bridge.cli.parser import UsageError
+from bridge.cli.commands import COMMANDS, module_of
+from bridge.cli.common.options import COMMON, Option, option
+from bridge.cli.common.output import say
+from bridge.cli.common.parser import UsageError
 
 _SHELLS = ("bash", "zsh", "fish")
 _IDS_SHOWN = 50
@@ -44,7 +44,7 @@ def _agents(bridge: Bridge) -> Iterator[str]:
 
 def _ids(bridge: Bridge) -> Iterator[str]:
     """The newest, of those that sort by time."""
-    from bridge.cli.which_request import all_ids
+    from bridge.cli.common.which_request import all_ids
 
     yield from sorted(all_ids(bridge), reverse=True)[:_IDS_SHOWN]
 
@@ -143,7 +143,7 @@ def _whole_parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers()
     for name, line in COMMANDS.items():
         one = commands.add_parser(name, help=line, description=line, add_help=False)
-        module = import_module(f"bridge.cli.{name}")
+        module = import_module(module_of(name))
         _add(one, (*getattr(module, "OPTIONS", ()), *COMMON))
         if verbs := getattr(module, "VERBS", {}):
             below = one.add_subparsers()

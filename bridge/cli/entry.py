@@ -8,7 +8,7 @@ import os
 import signal
 import sys
 
-# As in `bridge.cli.exit_codes`, which is slow to import.
+# As in `bridge.cli.common.exit_codes`, which is slow to import.
 _INTERRUPTED = 130
 _ENDED = (
     b'{"requestId":null,"success":false,'

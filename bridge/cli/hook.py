@@ -13,7 +13,7 @@ For example:
 
 import sys
 
-from bridge.cli.exit_codes import Exit
+from bridge.cli.common.exit_codes import Exit
 
 
 def run(arguments: list[str]) -> int:

@@ -1,6 +1,6 @@
 """The `hostbridge` command: runs a command's module, and turns errors into exit codes.
 
-A command is `bridge/cli/<name>.py` with a function `command`; its docstring is the
+A command is a module with a function `command` (see `commands`); its docstring is the
 help, and ends with two examples. It is imported only when it is called, so that every
 command starts fast. With `--json`, an error is also one object on stdout.
 """
@@ -11,8 +11,8 @@ import sys
 from importlib import import_module
 from typing import Any
 
-from bridge.cli.commands import COMMANDS, GROUPS
-from bridge.cli.exit_codes import Exit
+from bridge.cli.commands import COMMANDS, GROUPS, module_of
+from bridge.cli.common.exit_codes import Exit
 from bridge.errors import BridgeError, reason_of
 
 _HELP = """\
@@ -46,7 +46,7 @@ def main() -> None:
         import signal
 
         signal.signal(signal.SIGINT, signal.SIG_IGN)
-        from bridge.cli.error_report import report_other
+        from bridge.cli.common.error_report import report_other
 
         # The notes say what becomes of the requests.
         message = "; ".join(["interrupted", *getattr(exc, "__notes__", ())])
@@ -62,7 +62,7 @@ def main() -> None:
 
 def _machine(error: OSError, arguments: list[str]) -> int:
     """Report that the disk is full, a file is not ours, a pipe has no reader."""
-    from bridge.cli.error_report import report_other
+    from bridge.cli.common.error_report import report_other
 
     why = reason_of(error)
     message = f"{error.filename}: {why}" if error.filename else why
@@ -91,7 +91,7 @@ def run(arguments: list[str]) -> int:
     try:
         return _run(arguments)
     except BridgeError as exc:
-        from bridge.cli.error_report import report
+        from bridge.cli.common.error_report import report
 
         return report(exc, arguments)
     except OSError:
@@ -123,7 +123,7 @@ def _run(arguments: list[str]) -> int:
 
 def _go_to(folders: list[str]) -> None:
     """Go to a folder, as if the command had been started there; then to the next."""
-    from bridge.cli.parser import UsageError
+    from bridge.cli.common.parser import UsageError
 
     if not folders:
         raise UsageError(
@@ -138,14 +138,14 @@ def _go_to(folders: list[str]) -> None:
 
 
 def _call(name: str, arguments: list[str]) -> int:
-    from bridge.cli.parser import is_help, parse, parse_verb
+    from bridge.cli.common.parser import is_help, parse, parse_verb
 
-    module = import_module(f"bridge.cli.{name}")
+    module = import_module(module_of(name))
     prog = f"hostbridge {name}"
     verbs: dict[str, Any] = getattr(module, "VERBS", {})
     if is_help(arguments):
-        from bridge.cli.help_text import help_text, verb_help
-        from bridge.cli.output import say
+        from bridge.cli.common.help_text import help_text, verb_help
+        from bridge.cli.common.output import say
 
         verb = next((word for word in arguments if word in verbs), None)
         say(verb_help(prog, verb, verbs[verb]) if verb else help_text(prog, module))
@@ -166,8 +166,8 @@ def _call(name: str, arguments: list[str]) -> int:
 
 
 def _bug(exc: Exception, arguments: list[str]) -> int:
-    from bridge.cli.crash_report import log_bug
-    from bridge.cli.error_report import report_other
+    from bridge.cli.common.crash_report import log_bug
+    from bridge.cli.common.error_report import report_other
 
     message = f"a bug of hostbridge: {exc!r}; please report it with {log_bug(exc)}"
     report_other("bug", message, arguments)
@@ -175,8 +175,8 @@ def _bug(exc: Exception, arguments: list[str]) -> int:
 
 
 def _help() -> int:
-    from bridge.cli.help_text import table
-    from bridge.cli.output import say
+    from bridge.cli.common.help_text import table
+    from bridge.cli.common.output import say
 
     width = max(map(len, COMMANDS))
     parts = [
@@ -191,7 +191,7 @@ def _unknown(name: str, others: list[str]) -> BridgeError:
     """The error for a word that is no command."""
     import shlex
 
-    from bridge.cli.parser import UsageError
+    from bridge.cli.common.parser import UsageError
     from bridge.hints import close
 
     if name.startswith("-"):
@@ -226,7 +226,7 @@ def _as_question(words: list[str]) -> str:
 def _version() -> int:
     from importlib.metadata import version
 
-    from bridge.cli.output import say
+    from bridge.cli.common.output import say
 
     say(f"hostbridge {version('hostbridge')}")
     return Exit.OK

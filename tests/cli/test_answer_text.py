@@ -7,8 +7,8 @@ from fakeclaude import SUCCESS, fake_claude, printing, result
 from screens import on_terminal
 
 from bridge.api.result import result_of
-from bridge.cli.answer_text import by_whom
-from bridge.cli.error_report import error_lines
+from bridge.cli.asking.answer_text import by_whom
+from bridge.cli.common.error_report import error_lines
 from bridge.protocol.failure_codes import explain
 from bridge.protocol.request import Request
 from bridge.protocol.response import RequestFailed, Response, failed

@@ -19,7 +19,7 @@ from fakeclaude import (
 )
 from leftprocesses import Marked
 
-from bridge.cli.ask_watched import watch
+from bridge.cli.asking.ask_watched import watch
 from bridge.freshness.completing import _TICK_MS
 
 pytestmark = pytest.mark.slow

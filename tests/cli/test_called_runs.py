@@ -5,8 +5,8 @@ from engine.flowworld import World
 from engine.test_called_flows import calling
 from fakeclaude import fake_claude, printing, repeating_claude
 
-from bridge.cli.approve import answer_checkpoint
-from bridge.cli.which_run import step_of
+from bridge.cli.asking.approve import answer_checkpoint
+from bridge.cli.running.which_run import step_of
 from bridge.engine.view import view
 from bridge.errors import InvalidRequest
 

@@ -11,9 +11,9 @@ from trustworld import GOOD
 
 from bridge.agents import trust
 from bridge.agents.registry import Entry
-from bridge.cli.definition_text import entry_text
-from bridge.cli.screen import folded
-from bridge.cli.trust import agent_lines
+from bridge.cli.definitions.definition_text import entry_text
+from bridge.cli.definitions.trust import agent_lines
+from bridge.cli.screen.screen import folded
 
 PROJECT = Path("/home/u/app")
 FILE = PROJECT / ".bridge" / "agents" / "worker.yaml"

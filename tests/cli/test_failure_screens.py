@@ -12,8 +12,8 @@ from typing import Any, get_args
 
 import pytest
 
-from bridge.cli.commands import COMMANDS
-from bridge.cli.parser import parse
+from bridge.cli.commands import COMMANDS, module_of
+from bridge.cli.common.parser import parse, parse_verb
 from bridge.protocol.failure_codes import (
     CURES,
     TOO_EARLY,
@@ -153,7 +153,13 @@ def test_every_cure_names_commands_and_options_that_exist(cure):
     for named in re.findall(r"hostbridge ([a-z]+[^;:,()]*)", cure):
         name, *words = shlex.split(named)
         assert name in COMMANDS
-        parse(name, import_module(f"bridge.cli.{name}").OPTIONS, words)
+        module = import_module(module_of(name))
+        if verbs := getattr(module, "VERBS", {}):
+            parse_verb(
+                name, {verb: each.options for verb, each in verbs.items()}, words
+            )
+        else:
+            parse(name, module.OPTIONS, words)
     for option in re.findall(r"\((--[a-z]+)\)", cure):
-        assert any(option in o.names for o in import_module("bridge.cli.ask").OPTIONS)
+        assert any(option in o.names for o in import_module(module_of("ask")).OPTIONS)
     assert "ID" not in " ".join(ways_out("no_json", Stage.RUNNING, "r1", "host"))

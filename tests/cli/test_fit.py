@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bridge.cli.live_text import Block, fitted
+from bridge.cli.records.live_text import Block, fitted
 
 LONG = Block(["LONG"], [f"row {n}" for n in range(6)], rank=1)
 SHORT = Block(["SHORT"], ["one", "two"], ["the end"], rank=2)

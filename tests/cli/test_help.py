@@ -12,7 +12,7 @@ import pytest
 from gitworld import git
 from optionlists import options_of
 
-from bridge.cli.commands import COMMANDS
+from bridge.cli.commands import COMMANDS, module_of
 from bridge.cli.main import run
 
 # What other exit codes are right where nobody is at a terminal, a session is open that
@@ -49,7 +49,7 @@ def test_every_option_is_explained_in_a_sentence(name):
 @pytest.mark.parametrize("name", COMMANDS)
 def test_every_example_runs(project, host, name):
     """One that is refused teaches the wrong thing; as are those with a bug of ours."""
-    doc = import_module(f"bridge.cli.{name}").__doc__ or ""
+    doc = import_module(module_of(name)).__doc__ or ""
     script = doc.partition("For example:\n")[2]
     programs = project.folder.with_name("bin")
     programs.mkdir()

@@ -11,8 +11,8 @@ from scripted_server import silent
 
 from bridge.api.bridge import Bridge
 from bridge.api.project_status import Overview
-from bridge.cli.interrupts import Interrupts
-from bridge.cli.live_status import watch_json
+from bridge.cli.common.interrupts import Interrupts
+from bridge.cli.records.live_status import watch_json
 from bridge.config import Settings
 
 pytestmark = pytest.mark.slow

@@ -6,7 +6,7 @@ from importlib import import_module
 
 import pytest
 
-from bridge.cli.commands import COMMANDS
+from bridge.cli.commands import COMMANDS, module_of
 from bridge.cli.main import main, run
 from bridge.errors import BridgeError, StateUnavailable
 
@@ -43,13 +43,13 @@ ERRORS = {
 @pytest.mark.parametrize(("error", "exit_code", "code"), ERRORS.values(), ids=ERRORS)
 @pytest.mark.parametrize("name", NAMED)
 def test_error_of_each_kind(capsys, monkeypatch, name, error, exit_code, code):
-    module = import_module(f"bridge.cli.{name}")
+    module = import_module(module_of(name))
 
     def fail(_options: object) -> int:
         raise error
 
     monkeypatch.setattr(module, "command", fail, raising=False)
-    where = import_module("bridge.cli.where").OPTIONS
+    where = import_module("bridge.cli.records.where").OPTIONS
     monkeypatch.setattr(module, "OPTIONS", where, raising=False)
     monkeypatch.delattr(module, "VERBS", raising=False)
     monkeypatch.setattr("sys.argv", ["hostbridge", name, "--json"])

@@ -6,8 +6,8 @@ from screens import same_as_file, too_wide
 
 from bridge.api.runs_now import LiveRun
 from bridge.bound.budgets import HeldBack, Use
-from bridge.cli.live_text import live_lines
-from bridge.cli.screen import printed
+from bridge.cli.records.live_text import live_lines
+from bridge.cli.screen.screen import printed
 from bridge.host.waits import Waits
 from bridge.protocol.status import Stage
 

@@ -7,7 +7,7 @@ import sys
 import pytest
 
 from bridge.cli.commands import COMMANDS
-from bridge.cli.exit_codes import exit_code, of_failure
+from bridge.cli.common.exit_codes import exit_code, of_failure
 from bridge.cli.main import run
 from bridge.errors import DepthExceeded, NoHost, NoRoute, WaitTimeout
 
@@ -163,8 +163,9 @@ def test_a_locale_without_letters_does_no_harm(project):
 def test_start_loads_little():
     """Starting fast is a promise: rich, jsonschema come when needed."""
     code = (
-        "import sys\nimport bridge.cli.submit, bridge.cli.status, bridge.cli.ask\n"
-        "import bridge.api.project_status\nprint(*sys.modules)"
+        "import sys\nimport bridge.cli.asking.submit, bridge.cli.asking.ask\n"
+        "import bridge.cli.records.status, bridge.api.project_status\n"
+        "print(*sys.modules)"
     )
     done = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True

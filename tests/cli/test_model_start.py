@@ -6,8 +6,8 @@ from pathlib import Path
 import needs
 import pytest
 
-from bridge.cli import ask
-from bridge.cli.parser import parse
+from bridge.cli.asking import ask
+from bridge.cli.common.parser import parse
 from bridge.config import Settings
 from bridge.testing.stage.processes import is_alive
 

@@ -9,8 +9,8 @@ import needs
 import pytest
 from ggufs import gguf
 
-from bridge.cli import models
 from bridge.cli.main import run
+from bridge.cli.setup import models
 from bridge.extras import how_to_add
 
 

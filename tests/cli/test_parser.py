@@ -3,11 +3,11 @@
 import pytest
 from optionlists import options_of
 
-from bridge.cli import ask, wait
+from bridge.cli.asking import ask, wait
 from bridge.cli.commands import COMMANDS
-from bridge.cli.error_report import wants_json
-from bridge.cli.options import AS_JSON, COMMON, SHORT, option
-from bridge.cli.parser import parse, parse_verb
+from bridge.cli.common.error_report import wants_json
+from bridge.cli.common.options import AS_JSON, COMMON, SHORT, option
+from bridge.cli.common.parser import parse, parse_verb
 from bridge.errors import InvalidRequest
 
 A_TIME = "expected a time such as 90s, 5m or 1h30m, at least 0s, at most 30d"

@@ -2,7 +2,7 @@
 
 import pytest
 
-from bridge.cli.progress import ProgressLine, work_words
+from bridge.cli.common.progress import ProgressLine, work_words
 from bridge.protocol.outcome import Progress as Run
 from bridge.protocol.status import Stage
 

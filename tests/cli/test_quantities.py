@@ -2,8 +2,8 @@
 
 import pytest
 
-from bridge.cli.durations import parse_duration
-from bridge.cli.quantities import number, percent, took
+from bridge.cli.screen.durations import parse_duration
+from bridge.cli.screen.quantities import number, percent, took
 
 
 def test_figures_for_people():

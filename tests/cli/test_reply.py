@@ -6,8 +6,8 @@ import pytest
 from questionworld import ask_in, submitted
 from trustworld import Terminal
 
-from bridge.cli import reply
-from bridge.cli.question_prompt import chosen, question_lines
+from bridge.cli.asking import reply
+from bridge.cli.asking.question_prompt import chosen, question_lines
 from bridge.protocol.question import Question
 from bridge.protocol.status import Stage
 

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from bridge.cli.rules_new import TEXT
+from bridge.cli.definitions.rules_new import TEXT
 
 
 def without_marks(text):

@@ -6,8 +6,16 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from bridge.cli.screen import Styled, cells, cut, folded, printed, screen_of, wrapped
-from bridge.cli.table import Column, table
+from bridge.cli.screen.screen import (
+    Styled,
+    cells,
+    cut,
+    folded,
+    printed,
+    screen_of,
+    wrapped,
+)
+from bridge.cli.screen.table import Column, table
 from bridge.config import colour_is_wanted
 
 COLUMNS = (Column("ID"), Column("STATE", least=4, spare=1), Column("WORDS", least=6))

@@ -8,13 +8,13 @@ from screens import same_as_file
 
 from bridge.api.setting_files import Listed as Setting
 from bridge.bound.budgets import HeldBack, Use
-from bridge.cli import config
-from bridge.cli.agent_list import ListedAgent, list_lines
-from bridge.cli.doctor import screen
-from bridge.cli.models_text import advice_lines, model_lines, recommended_lines
-from bridge.cli.screen import folded
-from bridge.cli.status_text import overview_lines
-from bridge.cli.where import where_lines
+from bridge.cli.definitions.agent_list import ListedAgent, list_lines
+from bridge.cli.records.status_text import overview_lines
+from bridge.cli.records.where import where_lines
+from bridge.cli.screen.screen import folded
+from bridge.cli.setup import config
+from bridge.cli.setup.doctor import screen
+from bridge.cli.setup.models_text import advice_lines, model_lines, recommended_lines
 from bridge.config import Settings
 from bridge.doctor.finding import ok, problem, warning
 from bridge.protocol.status import Stage

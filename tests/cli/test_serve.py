@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from bridge.cli import serve as command
-from bridge.cli.exit_codes import Exit
-from bridge.cli.parser import parse
+from bridge.cli.common.exit_codes import Exit
+from bridge.cli.common.parser import parse
+from bridge.cli.setup import serve as command
 from bridge.errors import StateUnavailable
 from bridge.protocol.ids import RequestId
 

@@ -10,7 +10,7 @@ from screens import on_terminal, same_as_file, too_wide
 
 from bridge.api.history import Story
 from bridge.api.hosts import why_no_host
-from bridge.cli.show_text import StoryScreen
+from bridge.cli.records.show_text import StoryScreen
 from bridge.protocol.claim import Claim
 from bridge.protocol.claimed_commands import ToolCall
 from bridge.protocol.request import Request

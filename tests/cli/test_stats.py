@@ -10,8 +10,8 @@ import pytest
 from runworld import call, submit
 from scripted_server import say
 
-from bridge.cli.screen import cells
-from bridge.cli.stats_text import stats_lines
+from bridge.cli.records.stats_text import stats_lines
+from bridge.cli.screen.screen import cells
 from bridge.metrics.metrics import DIMENSIONS
 from bridge.protocol.response import Response
 

@@ -5,7 +5,7 @@ import json
 import pytest
 from screens import on_terminal, same_as_file
 
-from bridge.cli.task_text import task_lines, task_table, tree_lines
+from bridge.cli.tasks.task_text import task_lines, task_table, tree_lines
 from bridge.protocol.claim import HostProcess
 from bridge.tasks.queries import Branch
 from bridge.tasks.task import Holder, Priority, Status, Task

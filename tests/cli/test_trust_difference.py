@@ -7,7 +7,7 @@ from agentworld import LINT, define
 from trustworld import GOOD, Terminal, agree
 
 from bridge.agents import trust
-from bridge.cli.output import visible
+from bridge.cli.common.output import visible
 from bridge.store.directory import Folder
 
 pytestmark = pytest.mark.slow

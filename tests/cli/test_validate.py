@@ -6,7 +6,7 @@ import pytest
 from gitworld import git
 from validatorworld import APPROVED, REJECTED, Validators, change
 
-from bridge.cli.validation_text import validation_lines
+from bridge.cli.running.validation_text import validation_lines
 from bridge.validation.report import Validation, ValidatorReport, Verdict
 
 pytestmark = [pytest.mark.usefixtures("beside"), pytest.mark.slow]

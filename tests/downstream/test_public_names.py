@@ -13,7 +13,7 @@ import bridge
 import bridge.testing
 from bridge import errors
 from bridge.api import options, run_options
-from bridge.cli.exit_codes import of_kind
+from bridge.cli.common.exit_codes import of_kind
 from bridge.protocol.request import Request
 from bridge.protocol.response import failed
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
-from bridge.cli.named_files import _fitted
+from bridge.cli.flows.named_files import _fitted
 from bridge.flow.checks import check_flow
 from bridge.flow.compiler import compile_flow
 from bridge.flow.drawing import drawing_of, graph_of, label_of, mermaid_of

@@ -3,7 +3,7 @@
 import pytest
 from hookworld import HookWorld
 
-from bridge.cli.show_history import history_lines
+from bridge.cli.records.show_history import history_lines
 from bridge.store import subagent_runs
 
 

@@ -7,7 +7,7 @@ from flow.simulation import plan_of
 from hostworld import host_world
 
 from bridge.agents.registry import Registry
-from bridge.cli.agents_promote import promote
+from bridge.cli.definitions.agents_promote import promote
 from bridge.engine.begin import begin
 from bridge.store import live_runs
 from bridge.testing.stage.models import answering, obedient_model

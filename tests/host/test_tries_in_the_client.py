@@ -7,7 +7,7 @@ import pytest
 from claudeworld import ask, submits
 from hostworld import HostWorld, code_of, host_world, named
 
-from bridge.cli.show_text import StoryScreen
+from bridge.cli.records.show_text import StoryScreen
 from bridge.testing.stage.models import agent_output, launching, obedient_model
 from bridge.testing.stage.replies import Answer, error, reply
 from bridge.testing.stage.turns import ApiRequest

@@ -9,7 +9,7 @@ import needs
 import pytest
 from installed import ROOT
 
-from bridge.cli import install
+from bridge.cli.setup import install
 from bridge.host.hook_table import form_of
 from bridge.host.mcp_registration import entry
 from bridge.shipped import hooks_folder

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from bridge.cli.rules_new import TEXT
+from bridge.cli.definitions.rules_new import TEXT
 from bridge.policy.shell_functions import shell
 
 SAMPLE = Path(__file__).with_name("samples") / "ordinary.txt"

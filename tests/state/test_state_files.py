@@ -9,7 +9,7 @@ import make_state
 import pytest
 
 from bridge.agents import trust
-from bridge.cli.exit_codes import Exit
+from bridge.cli.common.exit_codes import Exit
 from bridge.config import Settings
 from bridge.protocol.failure_codes import MEANINGS
 

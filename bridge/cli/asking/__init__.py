@@ -1,0 +1,1 @@
+"""Commands that ask, wait, reply and cancel."""

@@ -1,0 +1,1 @@
+"""What every command reads, prints and ends with."""

@@ -1,0 +1,1 @@
+"""Commands about agents and rules, and what of a project is trusted."""

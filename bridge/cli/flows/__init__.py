@@ -1,0 +1,1 @@
+"""Commands about files of flows, pipelines and step workflows."""

@@ -1,0 +1,1 @@
+"""Commands that run flows, pipelines, validators and builds."""

@@ -1,0 +1,1 @@
+"""Commands that install, configure, check and serve."""
