@@ -142,11 +142,13 @@ class ClaudeExecutor:
         if prompt.lstrip().startswith("/"):
             # It would be a command to the client.
             prompt = f"A program asks:\n\n{prompt}"
+        # A shell goes by the name of its folder: a link's `..` is another one.
+        where = {"PWD": str(rules.store.place.project), "CDPATH": ""}
         ended = run.run(
             command,
             output,
             stdin=prompt.encode("utf-8", "replace"),
-            env={**self.env, **_PLAIN_TEXT, **parent_variables(request)},
+            env={**self.env, **_PLAIN_TEXT, **where, **parent_variables(request)},
             folder=rules.store.place.project,
             deadline_s=control.deadline_s,
             should_stop=control.should_stop,

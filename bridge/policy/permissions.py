@@ -35,7 +35,7 @@ from bridge.policy.command_rules import Command, why_not
 from bridge.policy.command_rules import covers as covers_command
 from bridge.policy.globs import covers, from_root
 from bridge.policy.looking import Sight, only_looks
-from bridge.policy.shell_signs import after_cd
+from bridge.policy.shell_signs import after_cd, climbs
 from bridge.policy.tool_names import of_own_server, rule_on_host
 from bridge.policy.tool_paths import (
     PATH_KEYS,
@@ -145,7 +145,8 @@ class Call:
         if moved is None:
             return self
         folder, command = moved
-        if self.resolve(folder) != self.resolve(posixpath.normpath(folder)):
+        plain = posixpath.normpath(folder)
+        if climbs(folder) or self.resolve(folder) != self.resolve(plain):
             # `..` behind a link: a shell goes by the names, and elsewhere.
             return self
         return replace(

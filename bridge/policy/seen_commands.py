@@ -9,7 +9,7 @@ from __future__ import annotations
 import posixpath
 from typing import TYPE_CHECKING
 
-from bridge.policy.shell_signs import after_cd
+from bridge.policy.shell_signs import after_cd, climbs
 from bridge.protocol.wording import in_shell
 
 if TYPE_CHECKING:
@@ -26,7 +26,8 @@ def as_claimed(call: ToolCall, here: str) -> ToolCall:
         return call
     start = here if call.folder is None else posixpath.normpath(call.folder)
     moved, within = after_cd(call.command) or ("", None)
-    if within is not None and posixpath.normpath(posixpath.join(start, moved)) == here:
+    is_known = within is not None and not climbs(moved)
+    if is_known and posixpath.normpath(posixpath.join(start, moved)) == here:
         return call._replace(within=within)
     if start == here:
         return call

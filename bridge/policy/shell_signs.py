@@ -72,6 +72,15 @@ def after_cd(command: str) -> tuple[str, str] | None:
     return (unquoted(moved[1]), moved[2]) if moved else None
 
 
+def climbs(folder: str) -> bool:
+    """Whether a path leads above where it starts.
+
+    A shell that was started there through a link goes by the link's name: its `..` is
+    another folder.
+    """
+    return posixpath.normpath(folder).split("/", 1)[0] == ".."
+
+
 def unquoted(folder: str) -> str:
     """A folder that was found by `FOLDER`, without its quotes."""
     return folder[1:-1] if folder[0] in "'\"" else folder
@@ -109,8 +118,9 @@ class Reached:
 
     def move(self, folder: str) -> None:
         """Note that the command changes to a folder."""
-        is_known = UNKNOWN_FOLDER not in self._now or posixpath.isabs(folder)
         named = {posixpath.join(each, folder) for each in self._now}
+        is_known = UNKNOWN_FOLDER not in self._now or posixpath.isabs(folder)
+        is_known = is_known and not any(map(climbs, named))
         there = frozenset(named | {posixpath.normpath(each) for each in named})
         there = there if is_known else frozenset({UNKNOWN_FOLDER})
         self.ever |= there

@@ -179,11 +179,17 @@ def begin_notes(store: Store, agent_id: str) -> None:
 
 
 def starts_of(store: Store, agent_id: str) -> dict[str, str]:
-    """The folder in which each command of an agent started, by the call's id."""
+    """The folder in which each command of an agent started, by the call's id.
+
+    Of an id that two calls have, nobody knows.
+    """
+    notes = _notes(store, agent_id)
+    begun = Counter(str(note.get("id")) for note in notes)
     return {
-        str(note.get("id")): folder
-        for note in _notes(store, agent_id)
-        if isinstance(folder := note.get("cwd"), str)
+        call: folder
+        for note in notes
+        if begun[call := str(note.get("id"))] == 1
+        and isinstance(folder := note.get("cwd"), str)
     }
 
 

@@ -140,6 +140,21 @@ def test_an_agent_is_held_where_the_user_has_switched_hooks_off(tmp_path):
         assert not (world.stage.project / "sub/made").exists()
 
 
+def test_its_shell_goes_by_the_real_name_of_the_folder(tmp_path):
+    """Behind a link's name, `cd ../project` leads beside the link."""
+    failed = {"status": "blocked", "summary": "not granted", "evidence": []}
+
+    with host_world(tmp_path, turns(runs("pwd >where"), submits(failed), END)) as world:
+        project = world.stage.project
+        (tmp_path / "elsewhere").mkdir()
+        link = tmp_path / "elsewhere" / "work"
+        link.symlink_to(project)
+        world.define("worker", FREE)
+        ask(world, "worker", "Go.", env={"PWD": str(link)}, folder=link)
+
+        assert (project / "where").read_text() == f"{project}\n"
+
+
 MENTIONS = (
     "@{0}/notes.txt",
     "at the end of a line @{0}/notes.txt",

@@ -14,7 +14,10 @@ from bridge.protocol.claimed_commands import ToolCall
         (None, "make", "make", None),
         ("/p/sub", "make", "cd /p/sub && make", None),
         ("/p/sub", "cd /p && make", "cd /p && make", "make"),
-        ("/p/sub", "cd .. && make", "cd .. && make", "make"),
+        # Where the session was opened by a link, `..` is that one's folder.
+        ("/p/sub", "cd .. && make", "cd /p/sub && cd .. && make", None),
+        ("/p", "cd ../p && make", "cd ../p && make", None),
+        ("/p", "cd sub/.. && make", "cd sub/.. && make", "make"),
         ("/p", "cd sub && make", "cd sub && make", None),
         # A shell goes by names: `link` leads out of the folder or not.
         ("/p", "cd sub/link/.. && make", "cd sub/link/.. && make", None),

@@ -21,6 +21,8 @@ TEXTS = [
     ("cat a | cd sub && make", {"", "sub"}),
     ("cd sub && cd .. && make", {"sub/..", "."}),
     ("cd link/.. && make", {"link/..", "."}),
+    ("cd ../x && make", NOBODY_KNOWS),
+    ("cd sub && cd ../.. && make", NOBODY_KNOWS),
     ("cd sub && make | cat", {"sub"}),
     ("cd sub && cat a | make && make", {"sub"}),
     ("cd sub | make", {""}),
