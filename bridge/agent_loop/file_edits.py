@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from bridge.agent_loop.tool import Tool, ToolResult, object_schema
 from bridge.agent_loop.workspace import PATH_SCHEMA, Project, Refused
-from bridge.policy.permissions import Call, Rule, is_about, is_granted, parse_rule
+from bridge.policy.permission_rules import Rule, is_about, parse_rule
+from bridge.policy.permissions import Call, is_granted
 from bridge.policy.tool_names import call_on_host
 
 if TYPE_CHECKING:

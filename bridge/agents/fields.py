@@ -16,7 +16,7 @@ from bridge.agents.files import MODELS_FOLDER, Reader, Unreadable, model_places
 from bridge.agents.prompt import NODE_NAMES
 from bridge.hints import did_you_mean
 from bridge.policy import tool_names
-from bridge.policy.permissions import Rule, parse_rule
+from bridge.policy.permission_rules import Rule, parse_rule
 from bridge.policy.variable_record import misnamed
 from bridge.protocol.json_schema import problem_of_schema
 from bridge.protocol.names import MODEL_FILE, MODEL_NAMES, OF_SERVER, is_model

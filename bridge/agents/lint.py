@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from bridge.policy.grant_description import is_wide, what_it_lets
-from bridge.policy.permissions import Rule, command_specs, is_about, parse_rule
+from bridge.policy.permission_rules import Rule, command_specs, is_about, parse_rule
 from bridge.policy.tool_names import on_host
 
 # What agents are often to run. Words of English, such as make, are not among them.

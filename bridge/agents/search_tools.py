@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from bridge.policy.permissions import command_specs
+from bridge.policy.permission_rules import command_specs
 from bridge.policy.tool_names import OWN_SERVER, on_host
 from bridge.protocol.names import GENERAL
 

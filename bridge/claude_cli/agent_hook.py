@@ -201,13 +201,8 @@ def decision(event: Json, project: str, rules: list[str]) -> bytes:
         return b""
     from bridge.bound.gate import denial
     from bridge.policy.client_grants import starts_elsewhere, writes_what_governs
-    from bridge.policy.permissions import (
-        Call,
-        command_specs,
-        is_granted,
-        names_options,
-        why_not_granted,
-    )
+    from bridge.policy.permission_rules import command_specs, names_options
+    from bridge.policy.permissions import Call, is_granted, why_not_granted
     from bridge.store.real_path import real_path
 
     cwd = event.get("cwd")

@@ -18,7 +18,7 @@ from bridge.agents.search_tools import search_note
 from bridge.bound.answer_wait import WAIT_S
 from bridge.bound.call_notes import SKILL_COMMAND
 from bridge.bound.gate import denial
-from bridge.policy.permissions import names_options
+from bridge.policy.permission_rules import names_options
 from bridge.policy.tool_names import has_own_tools, on_host
 from bridge.protocol.contract import OUTPUT_NOTES, answer_schema, full_prompt
 from bridge.protocol.names import GENERAL, INHERIT, is_client_model

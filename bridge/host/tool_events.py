@@ -188,7 +188,8 @@ def _user_asks(hook: HookContext, call: Call) -> bool:
     from dataclasses import replace
 
     from bridge.policy.looking import parts_of
-    from bridge.policy.permissions import is_granted, open_commands
+    from bridge.policy.permission_rules import open_commands
+    from bridge.policy.permissions import is_granted
 
     rules = _rules_of_user(hook, "ask")
     parts = parts_of(call.command)[::2] if call.command else []

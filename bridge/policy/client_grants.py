@@ -11,12 +11,8 @@ import re
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
-from bridge.policy.permissions import (
-    WRITING,
-    command_specs,
-    governing_of,
-    holds_in,
-)
+from bridge.policy.permission_rules import WRITING, command_specs
+from bridge.policy.permissions import governing_of, holds_in
 from bridge.policy.shell_folders import placed
 from bridge.policy.shell_scanner import files_written
 from bridge.policy.shell_signs import UNKNOWN_FOLDER

@@ -20,7 +20,7 @@ from bridge.policy.command_options import (
     variable_not_covered,
 )
 from bridge.policy.command_rules import Command, covers, why_not
-from bridge.policy.permissions import command_specs
+from bridge.policy.permission_rules import command_specs
 from bridge.policy.wrapper_table import Argv, Script
 from bridge.policy.wrappers import unwrap
 from bridge.protocol.wording import shortened

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from bridge.policy.command_options import NamedOptions, read_named
 
 if TYPE_CHECKING:
-    from bridge.policy.permissions import Rule
+    from bridge.policy.permission_rules import Rule
 
 _RUN, _WRITE, _READ, _NET = (
     "run other programs",

@@ -1,18 +1,9 @@
-"""Permission rules of a definition's `allow`: which tool calls they grant. Pure.
+"""Which tool calls the permission rules of a definition's `allow` grant. Pure.
 
-    Read                    every call of the tool
-    Bash(pytest *)          commands; `*` stands for anything
-    Bash(pytest [-q] *)     commands with these options only (command_options.py), also
-                            after `cd FOLDER &&` in the project
-    Edit(src/**)            files below the project; `*` stays in one folder
-    WebFetch(domain:x.org)  one host
-    mcp__server             every tool of a server
-
-As in the client, a rule for `Read` covers Grep and Glob, and one for `Edit` every tool
-that writes files. No pattern covers a command that could run another one; see
-`bridge.policy.globs` for patterns of paths. No rule grants a change of what governs the
-session itself (`.claude`, `.git`, `.bridge`, `.hostbridge`, `.mcp.json`), unless it
-names that folder or file.
+No pattern covers a command that could run another one; see `bridge.policy.globs` for
+patterns of paths, `bridge.policy.permission_rules` for the rules. No rule grants a
+change of what governs the session itself (`.claude`, `.git`, `.bridge`, `.hostbridge`,
+`.mcp.json`), unless it names that folder or file.
 
 What is granted to an agent with a worktree of its own is meant for that: it stands for
 the project. The agent's calls begin in the session's folder, though: a command must
@@ -24,7 +15,6 @@ Source: Claude Code permissions reference, "Permission rule syntax".
 from __future__ import annotations
 
 import posixpath
-import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
@@ -35,15 +25,20 @@ from bridge.policy.command_rules import Command, why_not
 from bridge.policy.command_rules import covers as covers_command
 from bridge.policy.globs import covers, from_root
 from bridge.policy.looking import Sight, only_looks
+from bridge.policy.permission_rules import (
+    FAMILIES,
+    Rule,
+    command_specs,
+    is_about,
+    parse_rule,
+)
 from bridge.policy.shell_signs import after_cd, climbs
-from bridge.policy.tool_names import of_own_server, rule_on_host
 from bridge.policy.tool_paths import (
     PATH_KEYS,
     SEARCHES,
     governing,
     governing_above,
     host_of,
-    is_domain,
     paths_of,
 )
 from bridge.protocol.wording import in_shell
@@ -52,23 +47,8 @@ if TYPE_CHECKING:
     # A path as the tool was given it -> the real absolute path.
     Resolve = Callable[[str], str]
 
-_RULE = re.compile(r"([A-Za-z_][A-Za-z0-9_.*-]*)(?:\((.+)\))?\Z", re.S)
-WRITING = frozenset({"Edit", "Write", "MultiEdit", "NotebookEdit"})
-_FAMILIES = {
-    "Read": frozenset({"Read", "Grep", "Glob", "LS", "NotebookRead"}),
-    "Edit": WRITING,
-    "Write": WRITING,
-}
 # How many files a search may be about for each to be looked at.
 _MAX_BELOW = 10_000
-
-
-@dataclass(frozen=True, slots=True)
-class Rule:
-    """One rule in parts; `spec` is the text in parentheses."""
-
-    tool: str
-    spec: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,46 +136,6 @@ class Call:
         )
 
 
-def parse_rule(text: str) -> Rule | str:
-    """Parse a rule; if it is invalid, return what is wrong with it.
-
-    Our own names of tools are replaced by the client's.
-    """
-    match = _RULE.match(rule_on_host(text))
-    if match is None:
-        return "expected Tool or Tool(what), such as Bash(pytest *)"
-    tool, spec = match[1], match[2]
-    if spec == "*":
-        spec = None
-    if spec is None:
-        return Rule(tool)
-    if tool == "WebFetch" and not is_domain(spec):
-        return "expected WebFetch(domain:HOST), one host in plain letters"
-    if tool == "Bash" and isinstance(problem := read_named(spec), str):
-        return problem
-    if tool not in ("Bash", "WebFetch", "Agent", *_FAMILIES):
-        return f"a rule for {tool} takes nothing in parentheses"
-    return Rule(tool, spec)
-
-
-def command_specs(rules: Iterable[str]) -> list[str | None]:
-    """What the valid `Bash` rules have in parentheses; None for every command."""
-    parsed = (parse_rule(rule) for rule in rules)
-    return [r.spec for r in parsed if isinstance(r, Rule) and r.tool == "Bash"]
-
-
-def open_commands(rules: Iterable[str]) -> list[str]:
-    """What commands begin with that rules cover as a whole, as `Bash(git push *)`."""
-    specs = (re.sub(r":\*\Z", " *", spec or "") for spec in command_specs(rules))
-    found = (spec.removesuffix(" *") for spec in specs if spec.endswith(" *"))
-    return [words for words in found if words.strip() and not set("*[") & set(words)]
-
-
-def names_options(text: str) -> bool:
-    """Whether a rule is of the form that the client does not know."""
-    return any(spec and read_named(spec) for spec in command_specs([text]))
-
-
 def is_granted(rules: Iterable[str], call: Call) -> bool:
     """Whether any rule grants the call."""
     parsed = (parse_rule(rule) for rule in rules)
@@ -269,7 +209,7 @@ def _path_rules(call: Call) -> list[Rule]:
 def _path_rule(text: str) -> Rule | None:
     """A rule of a path in the project; an absolute one the client holds by itself."""
     rule = parse_rule(text)
-    if not isinstance(rule, Rule) or rule.tool not in _FAMILIES:
+    if not isinstance(rule, Rule) or rule.tool not in FAMILIES:
         return None
     return None if (rule.spec or "").startswith(("//", "~")) else rule
 
@@ -287,7 +227,7 @@ def looks(call: Call) -> bool:
                 is_whole=not _withheld_names(call),
             )
             return only_looks(call.command or "", sight)
-        if call.tool not in _FAMILIES["Read"]:
+        if call.tool not in FAMILIES["Read"]:
             return False
         paths = paths_of(call.tool, call.tool_input)
         may = call.is_searchable if call.tool in SEARCHES else call.is_readable
@@ -338,22 +278,12 @@ def why_not_granted(rules: Iterable[str], call: Call) -> str | None:
     )
 
 
-def is_about(rule: Rule, tool: str) -> bool:
-    """Whether a rule is about a tool, by the client's name, whatever it grants."""
-    tool = of_own_server(tool)
-    if tool in _FAMILIES.get(rule.tool, {rule.tool}):
-        return True
-    prefix = rule.tool.rstrip("*").removesuffix("__") + "__"
-    is_server = rule.tool.startswith("mcp__")
-    return is_server and rule.spec is None and tool.startswith(prefix)
-
-
 def _grants(rule: Rule, call: Call) -> bool:
     if not is_about(rule, call.tool):
         return False
     if call.tool == "Bash":
         return _grants_command(rule.spec, call)
-    if rule.tool in _FAMILIES:
+    if rule.tool in FAMILIES:
         return _grants_path(rule, call)
     if rule.spec is None:
         return True
@@ -393,7 +323,7 @@ def holds_in(spec: str, call: Call, folder: str) -> bool:
 def _grants_path(rule: Rule, call: Call) -> bool:
     paths = paths_of(call.tool, call.tool_input)
     if paths is None:
-        return rule.spec is None and call.tool not in _FAMILIES["Edit"]
+        return rule.spec is None and call.tool not in FAMILIES["Edit"]
     return all(_covers_path(rule, call, path) for path in paths)
 
 
@@ -403,7 +333,7 @@ def _covers_path(rule: Rule, call: Call, path: str) -> bool:
     below = PurePosixPath(real)
     if below.is_relative_to(call.project) and not spec.startswith("//"):
         below = below.relative_to(call.project)
-    if call.tool in _FAMILIES["Edit"] and governing_of(call, below) - governing(spec):
+    if call.tool in FAMILIES["Edit"] and governing_of(call, below) - governing(spec):
         return False
     if rule.spec is None:
         return True

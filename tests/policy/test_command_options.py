@@ -14,7 +14,8 @@ from thoroughness import examples
 
 from bridge.policy.command_grants import Grants, NotGranted
 from bridge.policy.command_options import GRAMMAR, pattern_of, read_named
-from bridge.policy.permissions import Call, is_granted, parse_rule, why_not_granted
+from bridge.policy.permission_rules import parse_rule
+from bridge.policy.permissions import Call, is_granted, why_not_granted
 
 RULE = "Bash(pytest [-q -x --lf -k=* --tb=short --tb=line --cov --cov=* -p=no:*] *)"
 CLOSED = "Bash(tox [-q -e=*])"

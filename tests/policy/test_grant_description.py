@@ -3,7 +3,7 @@
 import pytest
 
 from bridge.policy.grant_description import is_wide, what_it_lets
-from bridge.policy.permissions import parse_rule
+from bridge.policy.permission_rules import parse_rule
 
 ALL = "run other programs, write any file, read any file and reach the network"
 NAMED = "only the options named, inside the project"

@@ -11,13 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bridge.policy.command_rules import command_pattern
-from bridge.policy.permissions import (
-    Call,
-    is_granted,
-    names_options,
-    parse_rule,
-    why_not_granted,
-)
+from bridge.policy.permission_rules import names_options, parse_rule
+from bridge.policy.permissions import Call, is_granted, why_not_granted
 from bridge.policy.shell_signs import expansion_sign
 from bridge.policy.tool_names import is_known, on_host, rule_on_host
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from bridge.agents.agent_names import CLIENT_LAYERS
 from bridge.cli.common.output import counted, indented, say_result, visible
 from bridge.policy.grant_description import what_it_lets
-from bridge.policy.permissions import parse_rule
+from bridge.policy.permission_rules import parse_rule
 
 if TYPE_CHECKING:
     from argparse import Namespace

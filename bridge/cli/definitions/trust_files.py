@@ -21,7 +21,7 @@ from bridge.cli.common.output import complain, counted, indented, visible
 from bridge.cli.definitions.definition_text import BROKEN
 from bridge.cli.screen.screen import Style, Styled
 from bridge.policy.grant_description import what_it_lets
-from bridge.policy.permissions import Rule, parse_rule
+from bridge.policy.permission_rules import Rule, parse_rule
 from bridge.protocol.names import MODEL_FILE
 from bridge.rules.layers import live, sources, untrusted
 
