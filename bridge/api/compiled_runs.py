@@ -31,8 +31,8 @@ def compiled(
 ) -> tuple[Plan, str]:
     """The plan of a flow, a pipeline or a step workflow, and its file.
 
-    What a pipeline is given is checked when its run begins. A path that is given
-    `for_model` is one in the project.
+    What a pipeline is given is checked when its run begins. `for_model`, the path of a
+    flow is one in the project, and a workflow, which starts programs, has a name.
 
     Raises:
         InvalidFlow, InvalidWorkflow: with every error in it.
@@ -42,6 +42,11 @@ def compiled(
     if _kind_of(settings, project, named) is WORKFLOWS:
         from bridge.api.pipeline_files import Workflows  # with all of pydantic
 
+        known = Library(WORKFLOWS, settings, project).names()
+        if for_model and str(named) not in known:
+            raise InvalidRequest(
+                f"{named}: a model runs workflows by their names alone"
+            )
         return Workflows(settings, project).compiled(named, params)
     for name, value in params.items():
         if not isinstance(value, str):

@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
+from pathlib import Path
 from typing import Annotated, Any, Literal, Unpack
 
 import anyio
@@ -72,8 +73,10 @@ async def run_flow(
     """
 
     def begin(runner: Runner) -> str:
-        is_file = not flow.endswith(FLOWS.suffixes) and os.path.isfile(flow)
-        if is_file or flow.endswith(WORKFLOWS.suffixes):
+        # As whoever finds it reads it: also `x.yaml/`, and `x.yaml/.`.
+        suffix = Path(flow).suffix
+        is_file = suffix not in FLOWS.suffixes and os.path.exists(flow)
+        if is_file or suffix in WORKFLOWS.suffixes:
             # What is wrong in it would be shown; and a pipeline starts programs, so
             # that a model runs those that its user knows by name.
             raise InvalidRequest(f"{flow}: expected a name, a file .flow or a text")

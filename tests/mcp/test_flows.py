@@ -177,6 +177,8 @@ async def test_error_what_is_refused_says_why(world, use, tmp_path):
     folder.mkdir(parents=True)
     (folder / "theirs.flow").write_text(TWO)
     (world.project / "secret.txt").write_text("do not show this")
+    evil = "type: pipeline\nsteps: [{id: a, exec: [touch, done]}]\n"
+    (world.project / "evil.yaml").write_text(evil)
 
     for flow, code, words in (
         ("theirs", "not_trusted", "hostbridge trust"),
@@ -190,6 +192,10 @@ async def test_error_what_is_refused_says_why(world, use, tmp_path):
         ("none", "bad_request", "no flow or workflow is named 'none'"),
         (str(world.project / "secret.txt"), "bad_request", "expected a name"),
         ("secret.txt", "bad_request", "expected a name"),
+        ("evil.yaml", "bad_request", "expected a name"),
+        ("evil.yaml/", "bad_request", "expected a name"),
+        ("./evil.yaml/.", "bad_request", "expected a name"),
+        ("evil.flow/../evil.yaml/./", "bad_request", "expected a name"),
         ('Explore:"{{x}}"', "bad_request", "the parameter 'x' is missing"),
     ):
         refused = await use("run_flow", {"flow": flow})
