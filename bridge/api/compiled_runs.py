@@ -77,27 +77,6 @@ def _kind_of(settings: Settings, project: Path, named: str | Path) -> Kind:
     raise unknown(str(named), *libraries)
 
 
-def lying_here(settings: Settings, project: Path, name: str) -> Path | None:
-    """The file NAME.flow or NAME.yaml in this folder, of a name that nothing else has.
-
-    Raises:
-        InvalidRequest: there are several.
-    """
-    path = Path(name)
-    suffixes = [suffix for kind in _KINDS for suffix in kind.suffixes]
-    if not NAMED.fullmatch(name) or path.suffix in suffixes:
-        return None
-    files = [path.with_name(path.name + suffix) for suffix in suffixes if path.name]
-    found = [each for each in files if each.is_file()]
-    libraries = [Library(kind, settings, project) for kind in _KINDS]
-    if not found or path.is_file() or any(name in each.names() for each in libraries):
-        return None
-    if found[1:]:
-        here = " and ".join(map(str, found))
-        raise InvalidRequest(f"{name!r}: {here} are there; name one of them")
-    return found[0]
-
-
 def changed_files(settings: Settings, project: Path, seen: RunView) -> list[Path]:
     """The files of a run that are not as they were when it began.
 

@@ -23,7 +23,13 @@ _ALWAYS = frozenset({"SubagentHandback", "ToolSearch"})
 _OUTLASTING = frozenset({"CronCreate", "CronDelete", "RemoteTrigger", "ScheduleWakeup"})
 # They run commands, too: a skill those in its text, which no hook sees.
 _LIKE_BASH = frozenset({"Monitor", "PowerShell", "Skill"})
-_LIKE_AGENT = ("hostbridge__start_agent", "hostbridge__spawn_agent")
+_LIKE_AGENT = tuple(
+    f"hostbridge__{name}"
+    for name in (
+        "start_agent", "spawn_agent", "run_flow", "validate_change",
+        "build_and_validate",
+    )
+)  # fmt: skip
 # Modes in which the client asks about fewer calls, or none; and calls that it asks
 # about in no mode: what it calls by another name may do anything.
 _UNASKED = frozenset({"acceptEdits", "auto", "bypassPermissions"})

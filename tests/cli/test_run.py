@@ -111,7 +111,7 @@ WRONG = {
     "run ./asks.flow": "parameter 'what' is missing; give it with --param NAME=VALUE",
     "run ./a.flow --param y=1": "parameter is called 'y'; it has none\n",
     "run nothing": "no flow or workflow is named 'nothing'; there is none in flows/",
-    "run both": "'both': both.flow and both.yaml are there; name one of them",
+    "run both": "no flow or workflow is named 'both'; did you mean ./both.yaml?",
     "run": "run needs a flow, a pipeline, or --resume RUN",
     "run ./a.flow": "`hostbridge install` first",
     "runs show r1": "there is no run 'r1'",
@@ -136,26 +136,9 @@ def test_wrong_words_say_what_is_right(project, words):
 SAYS = 'allow: ["Bash(echo *)"]\nsteps: [{id: say, exec: [echo, %s]}]\n'
 
 
-def test_a_name_is_found_here_if_no_library_has_it(project):
-    """Which file runs is said: a stranger may have sent it."""
-    project.write("sub/nightly.yaml", SAYS % "here")
-    here = {"cwd": project.folder / "sub"}
-
-    alone = project.run("run", "nightly", **here)
-    project.write("workflows/nightly.yaml", SAYS % "mine", own=True)
-    named = project.run("run", "nightly", **here)
-
-    assert (alone.code, named.code) == (0, 0), alone
-    said = "hostbridge: runs nightly.yaml, as no flow or workflow has the name "
-    assert said in alone.err
-    assert "here" in alone.out
-    assert ("mine" in named.out, said in named.err) == (True, False)
-
-
-def test_a_session_runs_by_name_what_its_user_put_there(project):
-    """A grant for a name is none for a file that a model has written meanwhile."""
+def test_a_name_that_no_library_has_runs_nothing_that_lies_here(project):
+    """A stranger may have sent it: whoever wants it names the file."""
     project.write("nightly.yaml", SAYS % "here")
-    in_a_session(project)
 
     ran = project.run("run", "nightly")
 

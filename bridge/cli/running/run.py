@@ -1,9 +1,8 @@
 """Run a flow or a pipeline to its end, and print what its last steps answered.
 
-It is a file, a name (see `hostbridge flow list` and `hostbridge workflow list`; or else
-that of NAME.flow or NAME.yaml here) or, of a flow, - for stdin. The open session
-answers; with --route it is `claude -p`, a local model or a model server. What runs is
-shown on the terminal.
+It is a file, a name (see `hostbridge flow list` and `hostbridge workflow list`) or, of
+a flow, - for stdin. The open session answers; with --route it is `claude -p`, a local
+model or a model server. What runs is shown on the terminal.
 
 Ctrl-C pauses the run: what was asked may still be answered, nothing more is asked.
 --resume goes on with it, and with a run that failed, was cancelled or lost its process.
@@ -23,13 +22,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from bridge.agents.trust import InsideSession
 from bridge.api.bridge import Bridge
-from bridge.api.compiled_runs import lying_here
 from bridge.api.flow_files import NAMED
 from bridge.api.flow_result import FlowResult
 from bridge.api.validation_result import kind_of
-from bridge.bound.session_above import only_by_hand
 from bridge.cli.common.exit_codes import Exit
 from bridge.cli.common.inputs import read_pairs, read_words
 from bridge.cli.common.options import (
@@ -52,7 +48,6 @@ from bridge.cli.running.run_text import (
 from bridge.cli.running.which_run import which_run
 from bridge.engine.view import view
 from bridge.errors import InvalidRequest
-from bridge.protocol.wording import in_shell
 
 OPTIONS = (
     option(
@@ -102,7 +97,7 @@ def command(options: Namespace) -> int:
 
         return rehearse(
             bridge,
-            _flow(bridge, options.flow),
+            _flow(options.flow),
             read_pairs("--param", options.params),
             options.answers,
             as_json=options.as_json,
@@ -112,9 +107,7 @@ def command(options: Namespace) -> int:
     def go(on_change: Callable[[Any], None]) -> FlowResult:
         if not options.resume:
             params = read_pairs("--param", options.params)
-            return bridge.run(
-                _flow(bridge, options.flow), params, on_change=on_change, **given
-            )
+            return bridge.run(_flow(options.flow), params, on_change=on_change, **given)
         run_id = which_run(bridge, options.resume)
         for file in changed_files(bridge, view(bridge.store, run_id)):
             complain(CHANGED.format(file=file))
@@ -146,21 +139,11 @@ def _print(bridge: Bridge, options: Namespace, done: FlowResult) -> int:
     return Exit.OK
 
 
-def _flow(bridge: Bridge, named: str) -> str | Path:
+def _flow(named: str) -> str | Path:
     if named == "-":
         # It may look like a name.
         return read_words(Path("-"), "the flow") + "\n"
     # The name of a file may look like the text of a flow.
     if not NAMED.fullmatch(named) and Path(named).is_file():
         return Path(named)
-    here = lying_here(bridge.settings, bridge.store.place.project, named)
-    if here is not None:
-        try:
-            only_by_hand(
-                bridge.settings, bridge.store, in_shell("hostbridge", "run", named)
-            )
-        except InsideSession:
-            # A model that may run a name may not run what it has put here meanwhile.
-            return named
-        complain(f"runs {here}, as no flow or workflow has the name {named!r}")
-    return here or named
+    return named
