@@ -151,7 +151,9 @@ def test_a_command_that_only_began_is_no_proof(world):
     world.use(agent, "Bash", **call)
     world.use(agent, "Monitor", **call)
     response = {"taskId": "b1", "timeoutMs": 5000, "persistent": False}
-    event = world.event("x", agent_id=agent, tool_response=response, **call)
+    event = world.event(
+        "x", agent_id=agent, tool_name="Monitor", tool_response=response, **call
+    )
     after_bash(agents_of(world), event, agent, ok=True)
     item = {"type": "command_output", "content": "ok", "command": "pytest"}
 
