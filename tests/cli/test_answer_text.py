@@ -141,10 +141,15 @@ def test_verified_evidence_makes_a_degraded_answer_a_success(project, claude):
         "assistant", type="tool_use", id="t", name="Bash", input={"command": "make"}
     )
     ended = said("user", type="tool_result", tool_use_id="t", content="ok")
+    ended["tool_use_result"] = {"stdout": "ok"}
     claim = {"type": "build", "content": "ok", "passed": True, "command": "make"}
     answer = json.loads(result(structured_output={**SUCCESS, "evidence": [claim]}))
-    events = [BY_ANOTHER, call, ended, answer]
-    fake_claude(claude, printing(json.dumps(events)))
+    here = {"cwd": str(project.folder)}
+    events = [BY_ANOTHER | here, call, ended, answer]
+    # As our hook in the client notes it.
+    note = json.dumps({"id": "t", "tool": "Bash", **here})
+    seen = f"echo '{note}' >>{project.state}/agents/$BRIDGE_PARENT.calls\n"
+    fake_claude(claude, seen + printing(json.dumps(events)))
 
     ran = project.run("ask", "--route", "claude", "x", "--model", "haiku")
 

@@ -55,8 +55,8 @@ def test_shows_the_tool_calls_of_a_running_agent(project, host):
     subagent_runs.note_call(host.store, run)
     subagent_runs.bind(host.store, run, "agent-1")
     (project.state / "agents" / "agent-1.calls").write_text(
-        '{"id": "t1", "tool": "Bash", "command": "pytest -q"}\n{"id": "t1", '
-        '"tool": "Bash", "ok": true}\n'
+        '{"id": "t1", "tool": "Bash", "at": 1, "command": "pytest -q"}\n'
+        '{"id": "t1", "tool": "Bash", "ok": true}\n'
     )
 
     ran = project.run("show", request_id)
