@@ -387,3 +387,8 @@ def environment_for_a_client(env: Mapping[str, str] | None = None) -> dict[str, 
     env = os.environ if env is None else env
     hidden = (*_OF_A_CLIENT, *(_OF_A_COMMIT if env.get(_INDEX) else ()))
     return {name: value for name, value in env.items() if name not in hidden}
+
+
+def has_cd_path() -> bool:
+    """Whether shells look for the folders of `cd` elsewhere, too."""
+    return bool(os.environ.get("CDPATH"))

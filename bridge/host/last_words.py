@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import os
 
+from bridge.config import has_cd_path
 from bridge.host import asking, transcript
 from bridge.host.context import HookContext
 from bridge.policy.seen_commands import as_claimed
+from bridge.policy.shell_signs import is_searched
 from bridge.process.time_limit import TooSlow, within
 from bridge.protocol.contract import prompt_for
 from bridge.protocol.ids import RequestId
@@ -32,6 +34,11 @@ def judged(hook: HookContext, run: AgentRun, request: Request, words: str) -> Ju
     calls = tool_calls.seen_calls(hook.store, run.agent_id)
     here = run.folder or os.path.realpath(hook.store.place.project)
     calls = [as_claimed(call, here) for call in calls]
+    if has_cd_path():
+        calls = [
+            call._replace(within=None) if is_searched(call.command or "") else call
+            for call in calls
+        ]
     try:
         with within(JUDGE_S):
             return judge(

@@ -6,12 +6,14 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
+from bridge.config import has_cd_path
 from bridge.host import interim, limits, lost_agents, runs, unseen_ends
 from bridge.host.agent_calls import before_agent, before_message
 from bridge.host.context import HookContext
 from bridge.host.events import HookEvent
 from bridge.host.seen_ends import before_handback, subagent_stop
 from bridge.host.user_rules import rules_of
+from bridge.policy.shell_signs import is_searched
 from bridge.policy.tool_classes import MESSAGE, QUESTION, is_own
 from bridge.policy.tool_lists import is_unasked, reads_unasked
 from bridge.protocol import hook_output as output
@@ -149,9 +151,14 @@ def _call_of(hook: HookContext, run: AgentRun) -> Call:
     place = hook.store.place
     project = run.folder or str(place.project)
     cwd = hook.event.text("cwd") or str(place.project)
+    tool_input = hook.event.table("tool_input")
+    command = str(tool_input.get("command"))
+    if has_cd_path() and is_searched(command):
+        # The shell has it from the client, as we have, and goes where nobody can tell.
+        tool_input = {**tool_input, "command": f"CDPATH=… {command}"}
     call = Call(
         hook.event.tool,
-        hook.event.table("tool_input"),
+        tool_input,
         project,
         lambda path: real_path(os.path.join(cwd, path)),
     )

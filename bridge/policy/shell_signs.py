@@ -30,6 +30,8 @@ _MOST_FOLDERS = 32
 # `cd`, `+1` is another one.
 FOLDER = r"""[\w./][\w./@+:,%=-]*|'(?![-+])[^'\n]+'|"(?![-+])[^"$`\\!\n]+\""""
 _CD = re.compile(rf"[{BLANK}\n]*cd +({FOLDER}) +&& +(.+)")
+# Not `/x`, `./x`, `../x`, `.` and `..`.
+_SEARCHED = re.compile(r"""\bcd[ \t]+['"]?(?!\.{0,2}/|\.\.?(?:['"\s;&|]|\Z))""")
 # Text in which each sign stands for itself; a lone quote or backslash is none.
 QUOTED = r"""(?P<single>'[^']*')|(?P<double>"(?:[^"\\]|\\.)*")|(?P<escaped>\\.)"""
 _STEP = re.compile(rf"""{QUOTED}|(?P<plain>[^'"\\()]+)""", re.S)
@@ -79,6 +81,11 @@ def climbs(folder: str) -> bool:
     another folder.
     """
     return posixpath.normpath(folder).split("/", 1)[0] == ".."
+
+
+def is_searched(command: str) -> bool:
+    """Whether a shell with a CDPATH looks along that for the folder of a `cd`."""
+    return _SEARCHED.search(command) is not None
 
 
 def unquoted(folder: str) -> str:

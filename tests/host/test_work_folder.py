@@ -30,6 +30,19 @@ def test_grants_hold_in_the_worktree_and_nowhere_else(world, tree):
         assert decided(world, agent, calls) == ["allow", "deny", "deny", "deny"]
 
 
+def test_where_a_shell_looks_for_folders_nobody_can_tell(world, tree, monkeypatch):
+    """With a CDPATH `cd src` may be a folder of anybody's."""
+    agent = started(world, tree)
+    (tree / "src").mkdir(exist_ok=True)
+    looks = [f"cd {tree} && cd src && ls", f"cd {tree} && cd ./src && ls"]
+
+    without = decided(world, agent, map(bash, looks))
+    monkeypatch.setenv("CDPATH", "/somewhere")
+
+    assert without == ["allow", "allow"]
+    assert decided(world, agent, map(bash, looks)) == ["deny", "allow"]
+
+
 ELSEWHERE = (
     ": it would start outside the folder that this agent works in; begin it with "
     "`cd {tree} && `"
