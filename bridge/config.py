@@ -51,6 +51,8 @@ _OF_A_COMMIT = (
 _FORCE_COLOUR = ("FORCE_COLOR", "CLICOLOR_FORCE")
 
 # A process with one of these was started by a client.
+# Whoever an agent of ours starts has this, on every route.
+SIGN_OF_AN_AGENT = "BRIDGE_PARENT"
 SIGNS_OF_A_CLIENT = frozenset({"CLAUDECODE", "CLAUDE_PID", "CLAUDE_CODE_SESSION_ID"})
 
 # Nobody waits longer for an answer: a larger number is in the wrong unit.
@@ -224,7 +226,7 @@ class Settings:
         unit="times",
     )  # fmt: skip
     parent_request: str | None = setting(
-        "BRIDGE_PARENT", TEXT, "the request whose agent started this process",
+        SIGN_OF_AN_AGENT, TEXT, "the request whose agent started this process",
         "session", "caller", only_variable=_OF_A_REQUEST,
     )  # fmt: skip
     parent_depth: int = setting(

@@ -20,7 +20,7 @@ from typing import Any, Literal, Protocol
 import orjson
 
 from bridge.agents.files import Unreadable, digest_of_model, read_bytes
-from bridge.config import SIGNS_OF_A_CLIENT, Settings
+from bridge.config import SIGN_OF_AN_AGENT, SIGNS_OF_A_CLIENT, Settings
 from bridge.errors import BridgeError, NewerSchema, StateRefused
 from bridge.protocol.names import MODEL_FILE
 from bridge.protocol.record import refuse_unknown
@@ -129,11 +129,17 @@ def refuse_inside_a_session(
     `clients` are the pids of the open sessions, `UNSEEN_PID` if one cannot be seen.
 
     Raises:
-        InsideSession: a client is among the processes above this one or holds its
-            terminal, or their environment names one, or the terminal was made by a
-            process that detached itself after a session began, or a client may be
-            above the processes that can be seen.
+        InsideSession: an agent has started this, on whatever route; or a client is
+            among the processes above this one or holds its terminal, or their
+            environment names one, or the terminal was made by a process that detached
+            itself after a session began, or a client may be above the processes that
+            can be seen.
     """
+    if settings.parent_request is not None or _has_above({SIGN_OF_AN_AGENT}):
+        raise InsideSession(
+            "an agent could have started this, and its model decide; run "
+            f"`{command}` in a terminal of your own"
+        )
     if settings.host_pid is not None or settings.inside_client or _is_below(clients):
         raise InsideSession(
             "this runs inside a Claude Code session, whose model could decide; run "
@@ -174,11 +180,14 @@ def refuse_unless_by_hand(
 
 def _is_below(clients: Collection[int]) -> bool:
     """Whether the kernel shows a client, whatever our own environment says."""
-    here = os.getpid()
-    others = behind(here)
-    return not set(clients).isdisjoint(others) or any(
-        environment_of(pid).keys() & SIGNS_OF_A_CLIENT for pid in others
-    )
+    others = behind(os.getpid())
+    return not set(clients).isdisjoint(others) or _has_above(SIGNS_OF_A_CLIENT)
+
+
+def _has_above(signs: Collection[str]) -> bool:
+    """Whether a process behind this one has any of these variables."""
+    others = behind(os.getpid())
+    return any(not environment_of(pid).keys().isdisjoint(signs) for pid in others)
 
 
 def record(

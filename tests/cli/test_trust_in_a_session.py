@@ -39,6 +39,18 @@ def test_error_a_model_cannot_answer_even_at_a_terminal(project, how):
     )
 
 
+def test_error_an_agent_of_another_route_is_no_person(project):
+    """Its commands have no client above them: those of a local model, of a server."""
+    define(project, "worker.yaml", GOOD)
+    project.env["BRIDGE_PARENT"] = "r1"
+
+    for words in ("trust", "on", "config set max_depth 1"):
+        terminal = Terminal(project, *words.split())
+
+        assert terminal.end() == 1
+        assert "an agent could have started this" in terminal.seen
+
+
 # What a model could run: nobody above it, nothing in its environment, a terminal.
 LEFT = {
     "forked twice": "(setsid script -qec 'sh {}' /dev/null <answers >seen 2>&1 &)",
