@@ -19,6 +19,7 @@ from bridge.config import Settings
 from bridge.errors import BridgeError, InvalidRequest
 from bridge.host.calling_agent import find_caller, inherited_variables
 from bridge.policy.variable_record import misnamed
+from bridge.protocol.ids import RequestId
 from bridge.rules.compiled import declared_variables, kept_variables
 from bridge.store.sessions import Session, live_sessions, open_session
 from bridge.store.store import Store
@@ -99,7 +100,10 @@ class Variables:
         caller = find_caller(store, settings)
         if caller and caller.run and caller.store and caller.is_sure:
             return cls.of_agent(caller.store, settings, caller.run)
-        if caller and caller.store is None and store.exists():
+        if caller is None or caller.store is not None or not store.exists():
+            return None
+        # One that nobody knows may be a model's invention.
+        if store.find(RequestId(caller.request_id)):
             begun = inherited_variables(store, None, caller)
             return cls.of_own_agent(store, settings, caller.request_id, begun)
         return None

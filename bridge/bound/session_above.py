@@ -105,6 +105,17 @@ def clients_of(store: Store) -> set[int]:
     }
 
 
+def only_outside_sessions(settings: Settings, store: Store, command: str) -> None:
+    """Refuse what starts programs to a model that its user let run this command.
+
+    Raises:
+        InsideSession: as `bridge.agents.trust.refuse_inside_a_session`.
+    """
+    from bridge.agents.trust import refuse_inside_a_session
+
+    refuse_inside_a_session(settings, open_clients(settings, store), command)
+
+
 def only_by_hand(settings: Settings, store: Store, command: str) -> None:
     """Refuse what a model of an open session could have started.
 

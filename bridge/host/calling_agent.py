@@ -91,7 +91,9 @@ def find_caller(
         _parent(settings.parent_request, settings.parent_depth),
         *map(_parent_of, above.values()),
     ]
-    inherited = max(filter(None, told), key=lambda c: c.depth, default=None)
+    # A command may have changed its own: a request that is here counts before others.
+    found = [one for one in filter(None, told) if store.find(RequestId(one.request_id))]
+    inherited = max(found or filter(None, told), key=lambda c: c.depth, default=None)
     clients = [*([] if settings.host_pid is None else [settings.host_pid]), *above]
     states = [(p, Store(place)) for p, place in Pins.of(settings).of_processes(clients)]
     if settings.host_pid is not None:
@@ -134,8 +136,10 @@ def inherited_variables(
         if caller.run is not None and caller.store is not None:
             return variables_of(caller.store, caller.run)
         found = store.find(RequestId(caller.request_id))
-        begun = found.request.variables if found and found.request else {}
-        return begun | values_of(store, Holder.agent(caller.request_id))
+        if found is not None:
+            begun = found.request.variables if found.request else {}
+            return begun | values_of(store, Holder.agent(caller.request_id))
+    # Also of an agent that nobody knows: only its environment names it.
     known: dict[str, Any] = {}
     for session in all_sessions(store):
         if session.host.pid == client:

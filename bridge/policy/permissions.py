@@ -260,8 +260,11 @@ def why_not_granted(rules: Iterable[str], call: Call) -> str | None:
     if call.tool != "Bash" or call.command is None:
         return None
     specs = [*filter(None, command_specs(rules))]
+    moved = after_cd(call.command)
+    # Where nobody can tell, it may be outside.
+    is_outside = moved is not None and climbs(moved[0])
     call = call.after_cd()
-    if (specs or call.main is not None) and not call.is_inside("."):
+    if (specs or call.main is not None) and (is_outside or not call.is_inside(".")):
         return (
             "it would start outside the folder that this agent works in; begin it with "
             f"`{in_shell('cd', call.project)} && `"

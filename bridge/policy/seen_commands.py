@@ -16,7 +16,7 @@ from bridge.protocol.wording import in_shell
 if TYPE_CHECKING:
     from bridge.protocol.claimed_commands import ToolCall
 
-_ERREXIT = re.compile(r"\bset[ \t]+(?:[^;|&\n]*[ \t])?-(?:[a-df-z]*e|o[ \t]+errexit)")
+_ERREXIT = re.compile(r"""\b(?:set|setopt|shopt)\b[^;&|\n]*?(?:-[\w'"]*e|err_?exit)""")
 
 
 def as_claimed(call: ToolCall, here: str) -> ToolCall:

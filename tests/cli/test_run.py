@@ -136,6 +136,20 @@ def test_wrong_words_say_what_is_right(project, words):
 SAYS = 'allow: ["Bash(echo *)"]\nsteps: [{id: say, exec: [echo, %s]}]\n'
 
 
+@pytest.mark.parametrize("who", ["session", "agent"])
+def test_a_model_runs_no_workflow_by_its_path(project, who):
+    """Its user may have granted `hostbridge run`, and it writes what that starts."""
+    project.write("nightly.yaml", SAYS % "here")
+    if who == "session":
+        in_a_session(project)
+    else:
+        project.env["BRIDGE_PARENT"] = "r1"
+
+    ran = project.run("run", "./nightly.yaml")
+
+    ran.refuses(1, "run `hostbridge run ./nightly.yaml` in a terminal of your own")
+
+
 def test_a_name_that_no_library_has_runs_nothing_that_lies_here(project):
     """A stranger may have sent it: whoever wants it names the file."""
     project.write("nightly.yaml", SAYS % "here")

@@ -15,6 +15,7 @@ from bridge.api.bridge import Bridge
 from bridge.config import Settings
 from bridge.host import dispatch
 from bridge.protocol.request import Request
+from bridge.store.variables import Holder, set_variables
 
 pytestmark = pytest.mark.slow
 
@@ -141,6 +142,22 @@ def test_an_environment_that_was_taken_away_is_known_above(client, tmp_path):
     inner = asked(client, tmp_path, *shell, env=outer)
 
     assert (inner.parent_request_id, inner.depth) == ("outer-1", 2)
+
+
+def test_a_parent_that_is_not_there_takes_no_variable_away(client):
+    """A model would set what a person has set, for an agent that it starts."""
+    client.begin()
+    env = {"CLAUDE_PID": str(os.getpid()), "BRIDGE_PARENT": "nobody"}
+    whose = Holder.session(client.session)
+    set_variables(client.store, whose, {"checked": "no"}, "person")
+
+    refused = run(
+        client, client.project, "submit", "x", "--var", "checked:=true",
+        before=(), env=env,
+    )  # fmt: skip
+
+    assert "checked" in refused
+    assert not client.bridge.overview().waiting
 
 
 def vars_of_ours(world: HookWorld, *words: str, before: tuple[str, ...] = ()) -> str:

@@ -66,7 +66,7 @@ def test_the_plugins_server_runs_in_the_plugins_environment(client):
 
     assert "start_agent" in tools(client, "plugin")
 
-    (plugin / "bridge" / "cli" / "mcp.py").write_text("raise SystemExit")
+    (plugin / "bridge" / "cli" / "setup" / "mcp.py").write_text("raise SystemExit")
     assert tools(client, "plugin") == []
     (data / "venv").rename(data / "gone")
     done = ran(*client.argv("plugin"), env=client.environment, stdin=subprocess.DEVNULL)

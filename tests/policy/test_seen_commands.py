@@ -29,6 +29,9 @@ def test_a_text_that_stops_at_errors_does_not():
         "set -euo pipefail\nfalse",
         "set -o errexit; false; true",
         "set -x -e; false; true",
+        "set -Eeuo pipefail\nfalse\ntrue",
+        "shopt -so errexit; false; true",
+        "setopt err_exit; false; true",
     ):
         call = ToolCall("Bash", "t", text, ok=True, folder="/p")
         assert as_claimed(call, "/p").ok is None

@@ -79,11 +79,9 @@ def _checked(place: str, data: bytes) -> dict[str, Any]:
 
 def _refuse_inside_a_session(bridge: Bridge, typed: str) -> None:
     """Let no model run code by a command that its user allowed for questions."""
-    from bridge.agents.trust import refuse_inside_a_session
-    from bridge.bound.session_above import open_clients
+    from bridge.bound.session_above import only_outside_sessions
 
-    clients = open_clients(bridge.settings, bridge.store)
-    refuse_inside_a_session(bridge.settings, clients, f"--schema {typed}")
+    only_outside_sessions(bridge.settings, bridge.store, f"--schema {typed}")
 
 
 def _model(typed: str) -> Any:

@@ -22,10 +22,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from bridge.agents.library import WORKFLOWS
 from bridge.api.bridge import Bridge
 from bridge.api.flow_files import NAMED
 from bridge.api.flow_result import FlowResult
 from bridge.api.validation_result import kind_of
+from bridge.bound.session_above import only_outside_sessions
 from bridge.cli.common.exit_codes import Exit
 from bridge.cli.common.inputs import read_pairs, read_words
 from bridge.cli.common.options import (
@@ -48,6 +50,7 @@ from bridge.cli.running.run_text import (
 from bridge.cli.running.which_run import which_run
 from bridge.engine.view import view
 from bridge.errors import InvalidRequest
+from bridge.protocol.wording import in_shell
 
 OPTIONS = (
     option(
@@ -107,7 +110,12 @@ def command(options: Namespace) -> int:
     def go(on_change: Callable[[Any], None]) -> FlowResult:
         if not options.resume:
             params = read_pairs("--param", options.params)
-            return bridge.run(_flow(options.flow), params, on_change=on_change, **given)
+            flow = _flow(options.flow)
+            if Path(flow).suffix in WORKFLOWS.suffixes:
+                # It starts programs: a model may run those that have a name.
+                command = in_shell("hostbridge", "run", options.flow)
+                only_outside_sessions(bridge.settings, bridge.store, command)
+            return bridge.run(flow, params, on_change=on_change, **given)
         run_id = which_run(bridge, options.resume)
         for file in changed_files(bridge, view(bridge.store, run_id)):
             complain(CHANGED.format(file=file))
