@@ -58,8 +58,9 @@ def test_a_pipeline_starts_it_with_its_workflow(printed, host, is_expanded):
     printed.bridge.tasks.create("It greets", description="In greet.py.")
     if is_expanded:
         printed.bridge.tasks.create("A part", parent="#1")
-    (printed.folder / "expands.yaml").write_text(PIPELINE)
-    words = ("run", "expands.yaml", "--param", "session_task=#1", "--json")
+    # A session is open above: by its path nothing would run.
+    printed.write("workflows/expands.yaml", PIPELINE, own=True)
+    words = ("run", "expands", "--param", "session_task=#1", "--json")
 
     ran = printed.run(*words)
 

@@ -123,7 +123,7 @@ def test_a_headless_agent_works_in_its_worktree_beside_an_open_session(
     git(project.folder, "init", "-q", "-b", "main")
     git(project.folder, "commit", "-q", "--allow-empty", "-m", "first")
     fake_claude(echo.parent, f'pwd >"$here/pwd"\n{OBEDIENT}')
-    (project.folder / "p.yaml").write_text("""
+    text = """
 steps:
   - {id: tree, worktree: create, arguments: {name: apart}}
   - id: work
@@ -131,9 +131,10 @@ steps:
     prompt: Mend it.
     mode: headless
     worktree: "${{ steps.tree.output.folder }}"
-""")
+"""
+    project.write("workflows/p.yaml", text, own=True)
 
-    ran = project.run("run", "p.yaml")
+    ran = project.run("run", "p")
 
     assert ran.code == 0, ran
     (folder,) = project.state.glob("worktrees/*/apart")
