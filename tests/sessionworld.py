@@ -24,14 +24,15 @@ def in_a_session(project, pid=None):
         room.replace("s.json", session.to_json())
 
 
-def in_a_hooked_session(project, kind="local"):
+def in_a_hooked_session(project, kind="local", pid=None):
     """The same, with the pin that its hooks leave: the install `kind` acts for it."""
-    in_a_session(project)
+    pid = pid or os.getpid()
+    in_a_session(project, pid)
     place = project.bridge.store.place
-    folder = pin(place.guard, "s", kind, place.state, pid=os.getpid())
+    folder = pin(place.guard, "s", kind, place.state, pid=pid)
     (folder / "project").unlink()
     (folder / "project").symlink_to(place.project)
-    (folder / "host").write_bytes(orjson.dumps(identify(os.getpid()).to_data()))
+    (folder / "host").write_bytes(orjson.dumps(identify(pid).to_data()))
 
 
 def in_another_project(project, pid):

@@ -21,6 +21,8 @@ _HARMLESS = frozenset({"--list", "--revoke", "--help", "-h"})
 _FOR_THE_USER = {
     "trust": _HARMLESS,
     "on": _HARMLESS,
+    "off": _HARMLESS,
+    "uninstall": _HARMLESS | {"--dry-run"},
     "approve": _HARMLESS,
     "respond": _HARMLESS,
     "reply": _HARMLESS,

@@ -147,6 +147,7 @@ def test_error_off_in_a_session_that_has_ended(project, host):
     ran.fails(2, "session 'session-1' is not open here (open: none)")
 
 
+@pytest.mark.usefixtures("beside")
 def test_off_by_an_id_that_one_session_has_and_another_had(project, host):
     """It is taken up again by a second client, with `claude --resume`."""
     file = project.state / "sessions" / f"{host.session_id}.json"
@@ -160,6 +161,7 @@ def test_off_by_an_id_that_one_session_has_and_another_had(project, host):
     assert off.out.startswith(f"off in session {host.session_id} only; ")
 
 
+@pytest.mark.usefixtures("beside")
 def test_off_by_an_id_that_a_session_had_before_clear(project, host):
     """`/clear` gives a session a new id; the old one is still what its user noted."""
     host.change(former_ids=("s-1",))

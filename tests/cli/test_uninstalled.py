@@ -1,9 +1,7 @@
 """An open session that an uninstall took the hooks from: nobody waits for it."""
 
-import os
-
 import pytest
-from sessionworld import in_a_hooked_session
+from sessionworld import in_a_hooked_session, started_as_a_client
 
 from bridge.protocol.ids import RequestId
 from bridge.store import Claimant
@@ -11,9 +9,16 @@ from bridge.store.host_process import identify
 
 
 @pytest.fixture
-def hooked(project):
+def client(tmp_path):
+    with started_as_a_client(tmp_path) as client:
+        yield client
+        client.kill()
+
+
+@pytest.fixture
+def hooked(project, client):
     project.run("install")
-    in_a_hooked_session(project)
+    in_a_hooked_session(project, pid=client.pid)
     return project
 
 
@@ -33,11 +38,11 @@ def test_a_question_fails_at_once_and_says_why(hooked):
     assert "no session is open" in hooked.run("status").out
 
 
-def test_what_it_held_is_given_back(hooked):
+def test_what_it_held_is_given_back(hooked, client):
     """As at its end: another session, or another route, may take it now."""
     asked = RequestId(hooked.submit())
     store = hooked.bridge.store
-    store.claim(Claimant("s", identify(os.getpid())), 1, lambda _: "take")
+    store.claim(Claimant("s", identify(client.pid)), 1, lambda _: "take")
     held = store.find_unfinished(asked)
 
     hooked.run("uninstall")
@@ -56,3 +61,21 @@ def test_with_hooks_again_it_only_has_to_say_something(hooked):
     assert ran.code == 4, ran
     assert "any more" not in ran.err
     assert "type something into it" in ran.err
+
+
+def test_a_model_does_not_end_the_rules_that_bind_it(project):
+    """Rules end with the hooks, and while hostbridge is off."""
+    project.run("install")
+    installed = project.folder / ".claude" / "settings.local.json"
+    before = installed.read_bytes()
+    in_a_hooked_session(project)
+
+    for command in ["off"], ["uninstall"]:
+        refused = project.run(*command)
+        assert refused.code != 0
+        assert "inside a Claude Code session" in refused.err
+    forecast = project.run("uninstall", "--dry-run")
+
+    assert installed.read_bytes() == before
+    assert not project.bridge.overview().is_off
+    assert (forecast.code, forecast.err) == (0, "")

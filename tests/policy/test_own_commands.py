@@ -7,6 +7,8 @@ from bridge.policy.own_commands import MAX_READ, find_refused
 # What a shell starts, however it is written, is a matter of `started_programs`.
 REFUSED = {
     "hostbridge on": "on",
+    "hostbridge off": "off",
+    "hostbridge uninstall --user": "uninstall",
     "hostbridge on --session s1": "on",
     "cd app && hostbridge -C /p trust": "trust",
     "~/.venv/bin/hostbridge config set slots 9": "config set",
@@ -35,7 +37,7 @@ REFUSED = {
 ALLOWED = [
     "hostbridge agents promote fixer --to project",
     "hostbridge agents promote fixer --to=project --json",
-    "hostbridge off",
+    "hostbridge uninstall --dry-run",
     "hostbridge config",
     "hostbridge config get slots",
     "hostbridge ask 'What is going on?'",

@@ -1,7 +1,8 @@
 """Stop everything at once: in this project, or in one session.
 
 No more requests are offered. Running agents are stopped at their next tool call.
-Requests wait until `hostbridge on`, or their deadline.
+Requests wait until `hostbridge on`, or their deadline. Refused inside a Claude Code
+session: rules end with it, and its model must not end what binds it.
 
 For example:
   hostbridge off
@@ -12,6 +13,7 @@ from argparse import Namespace
 from pathlib import Path
 
 from bridge.api.bridge import Bridge
+from bridge.bound.session_above import only_outside_sessions
 from bridge.cli.common.options import ONE_SESSION
 from bridge.cli.common.output import span, tell
 from bridge.config import Settings
@@ -27,6 +29,7 @@ def command(options: Namespace) -> None:
     # Whatever a config.toml says, or fails to say: this must work.
     bridge = Bridge(Settings.from_environment(), Path())
     which = open_session(bridge.store, session) if session else None
+    only_outside_sessions(bridge.settings, bridge.store, "hostbridge off")
     name = which.session_id if which else ""
     since_s = switched_off(bridge.store).age_s(bridge.store.now_ms(), name)
     switch_off(bridge.store, which)

@@ -3,7 +3,8 @@
 Without an option this removes the hooks for you in this project, for you in every
 project, and for everyone in this project. A file that nobody has changed since the
 install gets its old bytes back; from any other only our hooks are removed. Our MCP
-server goes, too. Requests and answers stay.
+server goes, too. Requests and answers stay. Refused inside a Claude Code session:
+rules end with the hooks, and its model must not end what binds it.
 
 For example:
   hostbridge uninstall
@@ -14,6 +15,7 @@ from argparse import Namespace
 from collections import Counter
 from pathlib import Path
 
+from bridge.bound.session_above import only_outside_sessions
 from bridge.cli.common.options import switch
 from bridge.cli.common.output import complain, say, tell
 from bridge.config import Settings
@@ -21,7 +23,8 @@ from bridge.errors import BridgeError
 from bridge.host import mcp_registration, settings_edit
 from bridge.host.carrier import CarrierFile
 from bridge.host.install import Installer, Scope, SettingsChange, enabled_plugins
-from bridge.store.location import locate
+from bridge.store.location import Place, locate
+from bridge.store.store import Store
 
 _SCOPES: tuple[Scope, ...] = ("local", "user", "project")
 OPTIONS = (
@@ -36,41 +39,49 @@ OPTIONS = (
 def command(options: Namespace) -> int:
     """Uninstall and say what was changed."""
     scopes = [s for s in _SCOPES if getattr(options, s)] or list(_SCOPES)
-    dry_run = options.dry_run
     settings = Settings.from_environment()
     place = locate(settings, Path())
-    here = place.project
-    installer = Installer(settings, here)
+    installer = Installer(settings, place.project)
+    if not options.dry_run:
+        only_outside_sessions(settings, Store(place), "hostbridge uninstall")
     done, failed = 0, 0
     for target in installer.targets():
         if target.kind not in scopes:
             continue
         try:
             change = installer.plan_uninstall(target)
-            if dry_run:
+            if options.dry_run:
                 say(_forecast(change))
                 if mcp_registration.is_ours(settings, place, target.kind):
                     say(f"would remove the MCP server, scope {target.kind}")
-                continue
-            retired = installer.uninstall(change)
-            if mcp_registration.unregister(settings, place, target.kind):
-                tell(f"removed the MCP server, scope {target.kind}")
-                done += 1
+            else:
+                done += _uninstall(installer, change, settings, place)
         except BridgeError as exc:
             # If one file cannot be changed, the others still can.
             complain(str(exc))
             failed += 1
-            continue
-        done += _report(change) + _report_retired(retired)
-    if not dry_run:
-        failed += _remove_carrier(settings)
-    if not (done or failed or dry_run):
+    if options.dry_run:
+        return 1 if failed else 0
+    failed += _remove_carrier(settings)
+    if not (done or failed):
         kinds = ", ".join(f"--{kind}" for kind in scopes)
-        where = f"({kinds}) in the settings for {here}"
+        where = f"({kinds}) in the settings for {place.project}"
         tell(f"hostbridge is not installed: no hooks of it {where}")
-        for plugin in enabled_plugins(settings, here):
+        for plugin in enabled_plugins(settings, place.project):
             tell(f"{plugin} is on; `claude plugin uninstall` removes it")
     return 1 if failed else 0
+
+
+def _uninstall(
+    installer: Installer, change: SettingsChange, settings: Settings, place: Place
+) -> int:
+    """Take out what one file and its scope have; returns how much that was."""
+    done = 0
+    retired = installer.uninstall(change)
+    if mcp_registration.unregister(settings, place, change.target.kind):
+        tell(f"removed the MCP server, scope {change.target.kind}")
+        done = 1
+    return done + _report(change) + _report_retired(retired)
 
 
 def _remove_carrier(settings: Settings) -> int:
