@@ -33,6 +33,9 @@ if TYPE_CHECKING:
 
     from bridge.routes import OwnRoute
 
+# Definitions, settings, models and records of a user, in the user's home.
+HOME_FOLDER = ".hostbridge"
+
 # What a client sets for the programs that it starts. A client that we start must not
 # see it: it would think that it runs inside the other one.
 _OF_A_CLIENT = (
@@ -282,7 +285,7 @@ class Settings:
             for key, each in given.items()
         }
         usual: dict[str, Any] = {
-            "home": user_home / ".hostbridge",
+            "home": user_home / HOME_FOLDER,
             "home_is_default": "home" not in found,
             "claude_dir": user_home / ".claude",
             "claude_record": found.get("claude_dir", user_home) / ".claude.json",

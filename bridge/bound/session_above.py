@@ -7,11 +7,14 @@ environment, is under no session that can be seen. What a person alone may do is
 below any open session (`open_clients`).
 """
 
+import os
+import pwd
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
+from pathlib import Path
 from typing import Literal, NamedTuple
 
-from bridge.config import TABLE, Settings
+from bridge.config import HOME_FOLDER, TABLE, Settings
 from bridge.errors import BridgeError
 from bridge.store.host_process import (
     UNSEEN_PID,
@@ -86,8 +89,7 @@ def open_clients(settings: Settings, store: Store) -> set[int]:
     """
     found: set[int] = set()
     stores = {store.place: store}
-    # Another state directory in the environment does not hide the usual one.
-    for guard in {settings.home, settings.state_dir or settings.home}:
+    for guard in _guards(settings):
         pins = Pins(guard)
         found |= pins.clients()
         stores |= {p: Store(p, lease_s=settings.lease_s) for p in pins.places()}
@@ -95,6 +97,22 @@ def open_clients(settings: Settings, store: Store) -> set[int]:
         with suppress(BridgeError, OSError):
             found |= clients_of(each)
     return found
+
+
+def _guards(settings: Settings) -> Iterator[Path]:
+    """Where this user's pins may lie, whatever HOME and BRIDGE_* say here.
+
+    Also in the home of the user's account, and around the state directory that is used:
+    a model may have named another home for a command that it starts.
+    """
+    state = settings.state_dir
+    homes = {settings.home, *((state, *state.parents) if state else ())}
+    with suppress(KeyError):  # an account without a name, as in a container
+        homes.add(Path(pwd.getpwuid(os.geteuid()).pw_dir, HOME_FOLDER))
+    for home in homes:
+        with suppress(OSError):
+            if os.stat(home).st_uid == os.geteuid():
+                yield home
 
 
 def clients_of(store: Store) -> set[int]:

@@ -55,7 +55,6 @@ GROUPS = {
         "where": "Where this project's requests are, and why.",
         "prune": "Remove finished requests by age and size.",
         "schema": "The JSON Schema of a record.",
-        "hook": "What Claude Code calls; not for people.",
     },
 }
 COMMANDS = {name: line for group in GROUPS.values() for name, line in group.items()}

@@ -19,6 +19,7 @@ For example:
 """
 
 import argparse
+import re
 from argparse import Namespace
 from collections.abc import Callable, Iterator
 from importlib import import_module
@@ -32,6 +33,7 @@ from bridge.cli.common.parser import UsageError
 
 _SHELLS = ("bash", "zsh", "fish")
 _IDS_SHOWN = 50
+_PLAIN = re.compile(r"[\w.:@/+-]+")
 
 
 def _agents(bridge: Bridge) -> Iterator[str]:
@@ -126,7 +128,8 @@ def command(options: Namespace) -> None:
     """Print a shell's script, or what the script asks for."""
     names = _NAMES.get(options.what)
     if names is not None:
-        say("\n".join(names(Bridge.open())))
+        # The shell's script evaluates what is printed here, and splits it at blanks.
+        say("\n".join(filter(_PLAIN.fullmatch, names(Bridge.open()))))
         return
     if options.what not in _SHELLS:
         expected = ", ".join(_SHELLS)

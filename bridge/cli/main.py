@@ -114,10 +114,6 @@ def _run(arguments: list[str]) -> int:
         return _help()
     if name not in COMMANDS:
         raise _unknown(name, arguments[1:])
-    if name == "hook":
-        from bridge.cli.hook import run as run_hook
-
-        return run_hook(arguments[1:])
     return _call(name, arguments[1:])
 
 

@@ -185,6 +185,8 @@ class Installer:
             if record is not None and record.wrote(before):
                 return SettingsChange(target, before, record.original, record.original)
             after: str | None = settings_edit.take_out(before, str(target.file))
+            if after != before:
+                self._refuse_outside(target)
         is_bare = after != before and (after or "").strip() == "{}"
         if is_bare and record is not None and record.original is None:
             after = None

@@ -115,3 +115,17 @@ def test_names_and_ids_for_the_scripts(project):
     settings = project.run("completion", "settings").out.splitlines()
     assert {"slots", "agents_per_hour"} <= {*settings}
     assert "home" not in settings
+
+
+def test_the_tab_key_runs_nothing_of_a_clone(project):
+    """The shells evaluate what they are given: such a name is typed by hand."""
+    folder = project.folder / ".claude" / "agents"
+    folder.mkdir(parents=True)
+    for number, name in enumerate(["a$(sh x.sh)", "b;id", "c d", "é-plain"]):
+        text = f"---\nname: {name}\ndescription: d\n---\nHelp.\n"
+        (folder / f"{number}.md").write_text(text)
+
+    offered = project.run("completion", "agents").out.splitlines()
+
+    assert "é-plain" in offered
+    assert not [name for name in offered if set(name) & set("$(); ")]

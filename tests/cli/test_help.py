@@ -23,7 +23,7 @@ CODES = {
 }  # fmt: skip
 SECONDS = {"serve": "3"}
 ANSWERED = ("ask", "build", "run", "wait")
-WITH_OPTIONS = sorted({*COMMANDS} - {"hook"})
+WITH_OPTIONS = sorted(COMMANDS)
 
 
 @pytest.mark.parametrize("columns", [60, 80, 120])

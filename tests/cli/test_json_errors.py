@@ -10,7 +10,7 @@ from bridge.cli.commands import COMMANDS, module_of
 from bridge.cli.main import main, run
 from bridge.errors import BridgeError, StateUnavailable
 
-NAMED = sorted(set(COMMANDS) - {"hook"})
+NAMED = sorted(COMMANDS)
 
 
 def told(out: str) -> tuple[str, str]:

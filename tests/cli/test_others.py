@@ -1,4 +1,4 @@
-"""The small commands: where, off and on, schema, prune, hook."""
+"""The small commands: where, off and on, schema, prune."""
 
 import json
 import os
@@ -262,30 +262,3 @@ def test_prune_removes_wake_up_files_of_sessions_that_are_gone(project):
 
     assert project.run("prune", "--json").json["bells"] == 1
     assert not folder.exists()
-
-
-def test_hook_reads_an_event_and_fails_open(project):
-    """Exit 2 would block the session: no mistake of the caller may exit with it."""
-    assert project.run("hook", "PostToolUse", stdin=b"not json") == (0, "", "")
-    assert project.run("hook", "--nope", "x", "y", stdin=b"{}") == (0, "", "")
-    assert project.run("hook", "Stop", stdin=b"{}", env={"BRIDGE_SLOTS": "x"}).code == 0
-
-
-def test_hook_offers_what_waits(project, host):
-    """The same answer as the hook executables give."""
-    request_id = project.submit()
-    event = {
-        "hook_event_name": "PostToolUse",
-        "session_id": "session-1",
-        "cwd": str(project.folder),
-        "tool_name": "Bash",
-    }
-    inside = {"CLAUDE_PID": str(host.claimant.host.pid)}
-
-    ran = project.run(
-        "hook", "PostToolUse", stdin=json.dumps(event).encode(), env=inside
-    )
-
-    assert ran.code == 0
-    said = json.loads(ran.out)["hookSpecificOutput"]
-    assert f"bridge:{request_id}" in said["additionalContext"]

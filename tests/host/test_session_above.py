@@ -4,6 +4,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import needs
 import orjson
@@ -12,7 +13,11 @@ from fakeclaude import OBEDIENT, fake_claude
 from hookworld import HookWorld
 from thoroughness import crossed
 
+from bridge.bound.session_above import open_clients
+from bridge.config import HOME_FOLDER, Settings
 from bridge.host import dispatch
+from bridge.store.location import Place
+from bridge.store.store import Store
 
 pytestmark = pytest.mark.slow
 
@@ -117,3 +122,19 @@ def test_error_by_hand_in_a_pid_namespace_below_a_session(client, tmp_path, wher
     )
 
     assert "in another PID namespace" in done.stderr
+
+
+@pytest.mark.parametrize("where", ["the account's home", "around the state"])
+def test_another_home_hides_no_open_session(client, tmp_path, monkeypatch, where):
+    """A model may start a command with HOME and BRIDGE_STATE_DIR of its choice."""
+    hidden = Settings(tmp_path / "empty")
+    if where == "the account's home":
+        account = SimpleNamespace(pw_dir=str(client.home))
+        monkeypatch.setattr("pwd.getpwuid", lambda _: account)
+    else:
+        hidden = Settings(
+            hidden.home, state_dir=client.home / HOME_FOLDER / "state" / "x"
+        )
+    store = Store(Place(tmp_path, tmp_path / "none", tmp_path / "none", ""))
+
+    assert os.getpid() in open_clients(hidden, store)

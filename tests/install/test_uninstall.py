@@ -272,3 +272,16 @@ def test_uninstall_of_the_user_scope_takes_sessions_of_every_project(world, hook
     world.run("uninstall", "--user", cwd=elsewhere)
 
     assert open_ids() == []
+
+
+def test_error_a_clone_whose_settings_are_a_link_to_the_users(world):
+    """Its hooks are the user's: `uninstall --user` is what removes them."""
+    world.run("install", "--user")
+    before = world.user.read_bytes()
+    world.local.parent.mkdir(parents=True)
+    world.local.symlink_to(world.user)
+
+    code, _, err = world.run("uninstall", "--local")
+
+    assert (code, "which is not in the project" in err) == (1, True)
+    assert world.user.read_bytes() == before
