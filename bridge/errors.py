@@ -174,9 +174,14 @@ class StateRefused(BridgeError):
 
 
 class StateUnavailable(BridgeError):
-    """The state directory cannot be used just now: a lock, a disk, a file system."""
+    """The state directory cannot be used just now: a lock, a disk, a file system.
+
+    Attributes:
+        is_lasting: whether it stays so until a person has done something.
+    """
 
     code = "state_unavailable"
+    is_lasting: bool = False
 
 
 class StateVanished(StateUnavailable):

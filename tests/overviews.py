@@ -17,7 +17,7 @@ RUNS = (
     ),
     LiveRun(
         "r1k0y4tkwf8gj63q", "字字 release", "running", 1, 2, "you",
-        ("hostbridge approve r1k0y4tkwf8gj63q",), 30.0,
+        ("hostbridge reply r1k0y4tkwf8gj63q",), 30.0,
         (LiveStep("node-1", "Ship it?", "waits for you", 30.0, None),),
     ),
     LiveRun(

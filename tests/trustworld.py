@@ -81,9 +81,9 @@ def is_trusted(project):
         return False
 
 
-def approve(project, *words, end=0):
-    """What `hostbridge approve` shows a person."""
-    terminal = Terminal(project, "approve", *words)
+def reply(project, *words, end=0):
+    """What `hostbridge reply` shows a person."""
+    terminal = Terminal(project, "reply", *words)
     assert terminal.end() == end, terminal.seen
     return terminal.seen
 

@@ -77,7 +77,8 @@ def draft(
     if not prompt.strip():
         prompt = _prompt_without(store, definition, options)
     timeout_s = options.get("timeout_s")
-    fields["answer_schema"] = _checked_schema(schema) or fields.get("answer_schema")
+    if schema is not None:
+        fields["answer_schema"] = _checked_schema(schema)
     fields["timeout"] = None if timeout_s is None else _milliseconds(timeout_s)
     fields = {name: value for name, value in fields.items() if value is not None}
     if definition is not None:

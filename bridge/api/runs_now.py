@@ -88,5 +88,5 @@ def _waits_for(seen: RunView) -> tuple[str, tuple[str, ...]]:
 
         return f"you: paused ({run['why']})", (resume_command(run),)
     nodes = [node for node, _ in seen.open_requests()]
-    ways = tuple(f"hostbridge approve {each}" for each, _, _ in seen.checkpoints())
+    ways = tuple(f"hostbridge reply {each}" for each, _, _ in seen.checkpoints())
     return ", ".join(["you"] * bool(ways) + nodes), ways

@@ -211,7 +211,7 @@ def _surplus(request: Request, most: int) -> HeldBack:
         frees_in_s=None,
         why=f"{who} asked for more than {most} agents at once (fan_out); the others "
         "wait for a person's yes",
-        cure="hostbridge approve --all",
+        cure="hostbridge reply --all-held",
     )
 
 

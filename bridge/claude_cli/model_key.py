@@ -9,7 +9,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from bridge.claude_cli.folder_trust import is_trusted
+from bridge.bound.folder_trust import is_trusted
 from bridge.config import Settings, environment_for_a_client
 from bridge.protocol import plain_json
 from bridge.protocol.digest import sha256_of

@@ -6,10 +6,8 @@ GROUPS = {
         "submit": "Ask without waiting; print the request's id.",
         "wait": "Wait for requests, and print each as it ends.",
         "cancel": "Cancel requests; a running agent is stopped.",
-        "respond": "Answer a request by hand.",
-        "questions": "List what agents ask, and wait for.",
-        "reply": "Reply to what an agent asks.",
-        "approve": "Say yes to requests that wait for you.",
+        "questions": "List what waits for you: questions, checkpoints.",
+        "reply": "Reply to any of them: a value, words, yes or no.",
     },
     "Follow": {
         "status": "What waits, what runs, which sessions are open.",
@@ -57,7 +55,10 @@ GROUPS = {
         "schema": "The JSON Schema of a record.",
     },
 }
+# Older spellings, which go in the next version, and what has their place.
+OLDER = {"approve": "reply", "respond": "reply"}
 COMMANDS = {name: line for group in GROUPS.values() for name, line in group.items()}
+COMMANDS |= {old: f"The older spelling of `{new}`." for old, new in OLDER.items()}
 # The folder of each command's module.
 _ROOMS = {
     "asking": "ask submit wait cancel respond questions reply approve",

@@ -52,8 +52,10 @@ def _ids(bridge: Bridge) -> Iterator[str]:
 
 
 def _questions(bridge: Bridge) -> Iterator[str]:
-    """The ids of requests whose agents wait for a reply."""
-    yield from (question.request_id for question in bridge.questions())
+    """The ids of all that waits for a reply."""
+    from bridge.api.inbox import inbox
+
+    yield from (each.id for each in inbox(bridge.store))
 
 
 def _settings(_: Bridge, /) -> Iterator[str]:

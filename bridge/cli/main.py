@@ -11,7 +11,7 @@ import sys
 from importlib import import_module
 from typing import Any
 
-from bridge.cli.commands import COMMANDS, GROUPS, module_of
+from bridge.cli.commands import COMMANDS, GROUPS, OLDER, module_of
 from bridge.cli.common.exit_codes import Exit
 from bridge.errors import BridgeError, reason_of
 
@@ -158,6 +158,10 @@ def _call(name: str, arguments: list[str]) -> int:
         forbid_colour()
     if options.directory:
         _go_to(options.directory)
+    if name in OLDER and sys.stderr.isatty():
+        from bridge.cli.common.output import complain
+
+        complain(f"`{prog}` is the older spelling of `hostbridge {OLDER[name]}`")
     return int(command(options) or 0)
 
 
@@ -174,7 +178,7 @@ def _help() -> int:
     from bridge.cli.common.help_text import table
     from bridge.cli.common.output import say
 
-    width = max(map(len, COMMANDS))
+    width = max(len(name) for group in GROUPS.values() for name in group)
     parts = [
         f"{heading}:\n{table(group.items(), left_width=width)}"
         for heading, group in GROUPS.items()

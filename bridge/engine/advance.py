@@ -122,7 +122,7 @@ def news_of(run: Run, reached: set[str], *, since_ms: int) -> Iterator[str]:
     if run["status"] == "running":
         # A flow that it called may wait; the run itself is as it was then.
         for run_id in sorted({each.partition("-")[0] for each in reached}):
-            yield f"{name} waits for you: hostbridge approve {run_id}"
+            yield f"{name} waits for you: hostbridge reply {run_id}"
     elif run["at"] >= since_ms:
         how = {"completed": "is done", "failed": "failed"}.get(
             run["status"], f"is {run['status']}"

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 _MAX_SHOWN = 60
 # Where a person has answered.
 BY: Mapping[str, str] = {
+    "reply": "by `hostbridge reply`",
     "approve": "by `hostbridge approve`",
     "run": "in the terminal of `hostbridge run`",
     "question": "in a Claude Code session",
@@ -182,10 +183,10 @@ def say(
     if text is None and not is_agents:
         text = "yes"
     if text is None or not text.strip():
-        whose = "an agent asks it" if is_agents else "only no answer at all is a yes"
+        whose = "an agent asks it" if is_agents else "no words are no yes"
         raise InvalidRequest(
             f"run {run['run']}: say something to {name}: {whose}",
-            ways=(f"hostbridge approve {run['run']} ANSWER",),
+            ways=(f"hostbridge reply {run['run']} ANSWER",),
         )
     consent = consent_of(text, language)
     if consent is Consent.UNCLEAR and not takes_words(made.nodes, run, name):

@@ -105,8 +105,10 @@ def _refusing(held: HeldRun, asked: str) -> Iterator[None]:
     """What cannot be asked at all is a fact of the run."""
     try:
         yield
-    except StateUnavailable:
-        raise
+    except StateUnavailable as exc:
+        if not exc.is_lasting:
+            raise
+        held.refused[asked] = ("error", f"{exc}")
     except ConditionError as exc:
         at = held.plan["nodes"][node_of(asked)].get("at", "")
         where = f"{at}: " if at else ""

@@ -193,20 +193,28 @@ class HeldRun:
         return self.tree.definitions.find(self.folder, self.plan, agent, route)
 
     def advance(self, act: Act | None) -> None:
-        """Take the run as far as it goes now."""
+        """Take the run as far as it goes now.
+
+        Raises:
+            StateUnavailable: some of what is due could not be done, and stays due.
+                Neither its time nor what a person does with it waits for that.
+        """
+        has_acted = act is not None
         try:
-            self._do_due()
+            unavailable = self._try_due()
             while self._step(act):
                 act = None
                 if self.is_unwritten and self.tree.is_late():
                     self.tree.is_unfinished = True
                     break
-                self._do_due()
+                unavailable = self._try_due()
         finally:
             # What tools have done since the last writing leads to the same again.
             if self.is_unwritten:
                 self.write(self.run)
         self._find_long()
+        if unavailable and not has_acted:
+            raise unavailable
 
     def _step(self, act: Act | None) -> bool:
         """Take a step, and write it; False if nothing has changed."""
@@ -293,6 +301,14 @@ class HeldRun:
         root = self.tree.root
         counts = {**root.run["called"], called: asked}
         root.write({**root.run, "rev": root.run["rev"] + 1, "called": counts})
+
+    def _try_due(self) -> StateUnavailable | None:
+        """Do what is due; what kept it from being done, if anything did."""
+        try:
+            self._do_due()
+        except StateUnavailable as exc:
+            return exc
+        return None
 
     def _do_due(self) -> None:
         """Do what is due. What cannot be done now stays due."""

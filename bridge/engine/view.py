@@ -171,8 +171,12 @@ def all_runs(store: Store) -> Iterator[Run | tuple[str, BridgeError]]:
 def question(store: Store, run_id: str, node: str) -> str:
     """What a checkpoint asks a person."""
     with store.state() as state:
-        seen = view_in(state, run_id)
-        return Texts(seen.run, seen.details, Answers(state, seen.run)).question(node)
+        return question_in(state, view_in(state, run_id), node)
+
+
+def question_in(state: State, seen: RunView, node: str) -> str:
+    """As `question`, in an open state."""
+    return Texts(seen.run, seen.details, Answers(state, seen.run)).question(node)
 
 
 def resume_command(run: Run) -> str:

@@ -79,6 +79,9 @@ class Checkout:
         if self._git is None or self.has(path):
             return False
         cuts = [at + 1 for at, sign in enumerate(path) if sign == "/"]
+        # Below what is in the index there is another repository.
+        if any(path[: cut - 1] in self._git.known for cut in cuts):
+            return True
         return any(path[:cut] in self._git.new for cut in [*cuts, len(path)])
 
     def state_of(self, path: str) -> tuple[str, str]:

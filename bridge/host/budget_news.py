@@ -60,7 +60,7 @@ def _held(state: State) -> str:
     count = "1 request" if len(waiting) == 1 else f"{len(waiting)} requests"
     return (
         f"hostbridge: held, until you say yes in a terminal: {count} of {who}{others}; "
-        "hostbridge approve --all"
+        "hostbridge reply --all-held"
     )
 
 

@@ -241,7 +241,7 @@ def _shown(
             f"Flow {flow} asks more than fits here: {len(words):,} characters. Read "
             f"it by: hostbridge runs show {run['run']}"
         )
-    later = f"Refuse. (Esc: answer later, by hostbridge approve {run['run']})"
+    later = f"Refuse. (Esc: answer later, by hostbridge reply {run['run']})"
     yes, no = f"Flow {flow} goes on.", later
     if not takes_words:
         yes += " To say how, type: yes, but …"
@@ -266,7 +266,7 @@ def after_question(hook: HookContext) -> HookOutput:
     try:
         answer = _answer_to(hook, name)
         if not answer:
-            line = f"the flow has no answer; it waits: hostbridge approve {run_id}"
+            line = f"the flow has no answer; it waits: hostbridge reply {run_id}"
             return _said(line, _NOTHING)
         act = partial(
             by_hand.say,
@@ -284,7 +284,7 @@ def after_question(hook: HookContext) -> HookOutput:
     except InvalidRequest as exc:
         return _said(f"your answer changed nothing: {exc.what}", _NOTHING)
     except (BridgeError, OSError) as exc:
-        line = f"your answer was not taken: {exc}; hostbridge approve {run_id}"
+        line = f"your answer was not taken: {exc}; hostbridge reply {run_id}"
         return _said(line, _NOTHING)
     return context("PostToolUse", _TAKEN)
 

@@ -191,7 +191,7 @@ def _too_wide(hook: HookContext, run: AgentRun) -> str:
     return (
         f"hostbridge: {at_work} agents work below this one, and {most} is the limit "
         "(fan_out). Go on when one of them has ended, or do the work yourself. More "
-        f"at once need a yes of the user: hostbridge approve {run.request_id}"
+        f"at once need a yes of the user: hostbridge reply {run.request_id} yes"
     )
 
 

@@ -218,7 +218,7 @@ def _user_asks(hook: HookContext, call: Call) -> bool:
 def _rules_of_user(
     hook: HookContext, behavior: Literal["allow", "ask", "deny"]
 ) -> list[str]:
-    return rules_of(hook.settings.claude_dir, hook.store.place.project, behavior)
+    return rules_of(hook.settings, hook.store.place, behavior)
 
 
 def _not_granted(run: AgentRun, call: Call) -> str:

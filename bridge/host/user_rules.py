@@ -12,7 +12,10 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Literal
 
+from bridge.bound.folder_trust import is_trusted
+from bridge.config import Settings
 from bridge.protocol.record import json_object
+from bridge.store.location import Place
 from bridge.store.plain_file import open_plain
 
 _MANAGED = "/etc/claude-code/managed-settings.json"
@@ -20,11 +23,18 @@ _MAX_BYTES = 1 << 20
 
 
 def rules_of(
-    claude_dir: Path, project: Path, behavior: Literal["allow", "ask", "deny"]
+    settings: Settings, place: Place, behavior: Literal["allow", "ask", "deny"]
 ) -> list[str]:
-    """Every rule of a kind that the client's settings files name for a project."""
-    files = settings_files(claude_dir, project)
-    return [rule for file in files for rule in rules_in(file, behavior)]
+    """Every rule of a kind that counts for a project's sessions.
+
+    What a project's own files allow counts as for the client: if its folder is trusted.
+    """
+    *users, shared, local = settings_files(settings.claude_dir, place.project)
+    found = [rule for file in users for rule in rules_in(file, behavior)]
+    of_project = [rule for file in (shared, local) for rule in rules_in(file, behavior)]
+    if of_project and (behavior != "allow" or is_trusted(settings, place)):
+        found += of_project
+    return found
 
 
 def settings_files(claude_dir: Path, project: Path) -> tuple[str, ...]:

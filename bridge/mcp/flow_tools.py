@@ -219,7 +219,7 @@ def _result(bridge: Bridge, run_id: str, then: str | None = None) -> CallToolRes
     waits = [
         Checkpoint(
             question=question(bridge.store, run, node),
-            answer_with=f"hostbridge approve {run}",
+            answer_with=f"hostbridge reply {run}",
         )
         for run, node, _ in view(bridge.store, run_id).checkpoints()
     ]

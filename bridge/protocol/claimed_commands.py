@@ -117,13 +117,13 @@ def is_verified(
 ) -> bool:
     """Whether an answer claims no success, or names a command that succeeded.
 
-    An answer with its own schema claims success unless its `status` or its `verdict`
-    says otherwise, in the words of AgentOutput or of a review.
+    A partial success is one. An answer with its own schema claims success unless its
+    `status` or its `verdict` says otherwise, in the words of AgentOutput or a review.
     """
     if not isinstance(value, dict):
         return False
     result = reported_result(value, schema)
-    if result.get("status") in ("partial", "failed", "blocked"):
+    if result.get("status") in ("failed", "blocked"):
         return True
     if result.get("verdict") in NOT_APPROVED:
         return True

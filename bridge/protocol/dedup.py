@@ -8,7 +8,9 @@ the answer means, or who may give it, counts.
 from collections.abc import Collection
 from typing import Any
 
+from bridge.protocol import plain_json
 from bridge.protocol.request import Request
+from bridge.protocol.value import as_data
 
 # The fields of a request that make its question, and what an asker calls them.
 QUESTION = {
@@ -58,7 +60,10 @@ def differences(
 
 def _is_same(field: str, asked: Request, earlier: Request) -> bool:
     ours, theirs = asked_in(field, asked), asked_in(field, earlier)
-    if ours == theirs:
+    # As JSON: Python takes 1, 1.0 and true for the same.
+    if plain_json.dumps(as_data(ours), sort_keys=True) == plain_json.dumps(
+        as_data(theirs), sort_keys=True
+    ):
         return True
     if field not in _FILLED_IN or (not asked.definition) == (not earlier.definition):
         return False

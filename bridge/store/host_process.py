@@ -253,14 +253,17 @@ def has_terminal_from_below(pid: int, clients: Collection[int]) -> bool:
 
 
 def is_left_behind(pid: int, clients: Collection[int]) -> bool:
-    """Whether `pid` has no terminal, and something that a client began has left it.
+    """Whether nobody is seen at the terminal of `pid`, and a client's child left it.
+
+    It has no terminal, or one whose holder cannot be seen: another user's, as of a
+    login by ssh, but also one that hides itself.
 
     So it seems if it, or an ancestor, was adopted, is younger than one of `clients` and
     is in its control group. A scheduler is older, a service is in another group. The
     first process of a container has children of its own, which are in its session.
     """
     fields = stat_fields(pid) if clients else []
-    if not fields or fields[4] != "0":
+    if not fields or (fields[4] != "0" and _holders(pid)):
         return False
     return _has_left(pid, clients, {1, _adopter()})
 

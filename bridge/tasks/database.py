@@ -67,6 +67,7 @@ class TasksDamaged(StateUnavailable):
 
     __module__ = "bridge"
     code = "tasks_damaged"
+    is_lasting = True
 
 
 class Database:

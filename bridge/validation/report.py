@@ -72,7 +72,7 @@ class ValidatorReport(Value):
         doubts: why it is no approval although it says so, or says nothing, in words.
         code: the code of its failure; None if it answered.
         degraded: a small model answered, or not the one wanted.
-        by_hand: a person gave its answer, with `hostbridge respond`.
+        by_hand: a person gave its answer, with `hostbridge reply`.
         verified: its answer rests on a command that was seen to succeed.
         request_id: of its request; None if none was made.
         duration_s: seconds from the question to the answer.

@@ -37,8 +37,8 @@ if TYPE_CHECKING:
 
 def claude(settings: Settings, store: Store) -> Executor:
     """`claude -p`, by the program that the settings name."""
+    from bridge.bound.folder_trust import note_of
     from bridge.claude_cli.claude_executor import ClaudeExecutor
-    from bridge.claude_cli.folder_trust import note_of
 
     program = shutil.which(settings.claude)
     if program is None:

@@ -115,6 +115,14 @@ def test_error_a_change_for_an_agent_that_nothing_would_show_it(bridge):
     )
 
 
+def test_an_empty_schema_takes_any_json(bridge):
+    """It is not the same as none, which asks for the usual report."""
+    asked = bridge.submit("Which?", schema={})
+
+    assert bridge.status(asked).request.answer_schema == {}
+    assert bridge.respond(asked, '["any"]').parsed == ["any"]
+
+
 def test_error_a_schema_that_allows_anything(bridge):
     """A keyword that JSON Schema does not know constrains nothing."""
     with pytest.raises(InvalidRequest, match=r"^the schema allows anything: .*'typ'"):

@@ -82,7 +82,7 @@ def test_one_sees_what_a_person_said(world):
     world.advance(run, act)
 
     assert told(world, run) == {
-        "node-0": ("ok", "yes, but slowly (by `hostbridge approve`)")
+        "node-0": ("ok", "yes, but slowly (by `hostbridge reply`)")
     }
 
 

@@ -1,6 +1,7 @@
 """Which folders the client trusts: read from its record as the client reads it."""
 
 import json
+import os
 import subprocess
 
 import needs
@@ -8,7 +9,7 @@ import pytest
 from gitworld import git
 from hostworld import host_world
 
-from bridge.claude_cli.folder_trust import is_trusted, note_of
+from bridge.bound.folder_trust import is_trusted, note_of
 from bridge.config import Settings
 from bridge.store.location import locate
 from bridge.testing.stage.models import obedient_model
@@ -155,6 +156,13 @@ def test_a_record_that_does_not_say_so(tmp_path, record):
         (tmp_path / ".claude.json").write_text(text, errors="surrogateescape")
 
     assert not is_trusted(settings, place)
+
+
+def test_a_record_that_is_a_pipe_holds_nobody_up(tmp_path):
+    settings = settings_in(tmp_path)
+    os.mkfifo(tmp_path / ".claude.json")
+
+    assert not is_trusted(settings, locate(settings, tmp_path))
 
 
 def test_where_the_record_lies(tmp_path):

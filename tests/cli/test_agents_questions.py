@@ -7,7 +7,7 @@ import pytest
 from fakeclaude import fake_claude, result, trust_folder
 from polling import wait_until
 from scripted_server import say
-from trustworld import approve
+from trustworld import reply
 
 from bridge.engine.run_files import UnknownRun
 from bridge.engine.view import question, view
@@ -97,7 +97,7 @@ def test_by_claude(project, pipeline, tmp_path, started):
     fake(project, tmp_path)
     process, run = started(pipeline, "claude")
 
-    shown = approve(project, run, ODD)
+    shown = reply(project, run, ODD)
 
     out, err = process.communicate(timeout=300)
     assert f"goes on with: {ODD}" in shown
@@ -118,7 +118,7 @@ def test_an_agent_that_may_ask_asks_the_person_of_its_run(
     fake(project, tmp_path, asking, result(result=json.dumps(TOLD)))
     process, run = started(pipeline, "claude")
 
-    approve(project, run, "the second")
+    reply(project, run, "the second")
 
     out, err = process.communicate(timeout=300)
     assert json.loads(out)["answers"] == [{"said": "It was: TOLD"}], err
@@ -133,7 +133,7 @@ def test_in_a_session(project, pipeline, host, started):
     define(project)
     with host.serving(lambda request: json.dumps(spoken(request.prompt))) as asked:
         process, run = started(pipeline, "host")
-        approve(project, run, "the", "second")
+        reply(project, run, "the", "second")
         out, err = process.communicate(timeout=300)
 
     assert json.loads(out)["answers"] == [{"said": "It was: the second"}], err
@@ -149,7 +149,7 @@ def test_by_a_model_server(endpoint, server, pipeline, started):
 
     server.acts = [act]
     process, run = started(pipeline, "endpoint")
-    approve(endpoint, run, "the second")
+    reply(endpoint, run, "the second")
 
     out, err = process.communicate(timeout=300)
     assert json.loads(out)["answers"] == [{"said": "It was: the second"}], err
@@ -161,11 +161,11 @@ def test_nothing_is_no_answer(project, pipeline, tmp_path, started):
     fake(project, tmp_path)
     process, run = started(pipeline, "claude")
 
-    for words in ((), ("",), ("  ",)):
-        seen = approve(project, run, *words, end=2)
+    for words in ("", "  "):
+        seen = reply(project, run, words, end=2)
         assert f"run {run}: say something to asks: an agent asks it" in seen
-        assert f"hostbridge approve {run} ANSWER" in seen
-    approve(project, run, "no")
+        assert f"hostbridge reply {run} ANSWER" in seen
+    reply(project, run, "no")
 
     out, _ = process.communicate(timeout=300)
     assert json.loads(out)["answers"] == [{"said": "It was: TOLD"}]
@@ -178,9 +178,9 @@ def test_an_empty_text_agrees_to_nothing(project, echo, started):
     (project.folder / "a.flow").write_text(f'@ok:"{QUESTION}"')
     process, run = started("a.flow", "claude")
 
-    seen = approve(project, run, "", end=2)
+    seen = reply(project, run, "", end=2)
 
-    assert "only no answer at all is a yes" in seen
+    assert "no words are no yes" in seen
     assert process.poll() is None
-    approve(project, run)
+    reply(project, run, "yes")
     assert process.wait(300) == 0

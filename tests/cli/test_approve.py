@@ -1,4 +1,4 @@
-"""`hostbridge approve`: whoever asks for many agents at once waits for a yes."""
+"""Whoever asks for many agents at once waits for a yes: `hostbridge reply`."""
 
 import os
 
@@ -24,7 +24,7 @@ def held(project) -> list[str]:
 
 
 def answer(project, word: str, *words: str) -> Terminal:
-    terminal = Terminal(project, "approve", *words)
+    terminal = Terminal(project, "reply", *words)
     terminal.read_until("Type yes to agree: ")
     terminal.type(f"{word}\n")
     return terminal
@@ -33,7 +33,7 @@ def answer(project, word: str, *words: str) -> Terminal:
 def test_a_yes_frees_what_is_held(project, asked):
     assert held(project) == asked[2:]
 
-    terminal = answer(project, "yes", "--all")
+    terminal = answer(project, "yes", "--all-held")
 
     assert terminal.end() == 0
     assert f"{asked[2]}  general-purpose  by a test: number 2" in terminal.seen
@@ -47,7 +47,7 @@ def test_a_yes_frees_what_is_held(project, asked):
 
 
 def test_a_no_leaves_it(project, asked):
-    terminal = answer(project, "y", "--all")
+    terminal = answer(project, "y", "--all-held")
 
     assert terminal.end() == 1
     assert "nothing was changed; only the word yes agrees" in terminal.seen
@@ -74,10 +74,32 @@ def test_it_says_why_it_waits(project, asked):
 
     assert "waiting (held)" in status.out
     line = f"held back: {SURPLUS}; the others wait for a person's yes; more now: "
-    assert f"{line}hostbridge approve --all" in " ".join(status.out.split())
+    assert f"{line}hostbridge reply --all-held" in " ".join(status.out.split())
     for ran in (show.out, doctor.out, waited.err):
         assert SURPLUS in " ".join(ran.split())
     assert "'limit': 'fan_out'" in limit
+
+
+def test_the_older_spelling_says_which_is_the_newer(project, asked):
+    assert asked
+    terminal = Terminal(project, "approve", "--all")
+    terminal.read_until("Type yes to agree: ")
+    terminal.type("yes\n")
+
+    assert terminal.end() == 0
+    newer = "`hostbridge approve` is the older spelling of `hostbridge reply`"
+    assert newer in " ".join(terminal.seen.split())
+    assert held(project) == []
+
+
+def test_a_no_cancels_what_is_held_and_other_words_do_nothing(project, asked):
+    project.run("reply", asked[2], "perhaps").refuses(2, "reply yes or no")
+    assert held(project) == asked[2:]
+
+    project.run("reply", asked[2], "no").prints(0, f"cancelled {asked[2]}\n")
+
+    assert held(project) == asked[3:]
+    assert project.response(asked[2]).error.code == "cancelled"
 
 
 def test_another_program_is_not_held(project, asked):
@@ -104,13 +126,13 @@ def test_what_may_fall_back_does(project):
     assert project.run("ask", "?", *how) == (0, SERVED, BY_CLAUDE)
 
 
-@pytest.mark.parametrize("words", [("--all",), ("ID",)])
+@pytest.mark.parametrize("words", [("--all-held",), ("ID",)])
 def test_a_session_cannot_say_yes(project, asked, words):
     """Its model would approve what it asked for itself."""
     in_a_session(project, os.getpid())
     named = [asked[2] if word == "ID" else word for word in words]
 
-    terminal = Terminal(project, "approve", *named)
+    terminal = Terminal(project, "reply", *named)
 
     assert terminal.end() != 0
     assert "session" in terminal.seen
@@ -119,16 +141,17 @@ def test_a_session_cannot_say_yes(project, asked, words):
 
 
 def test_without_a_terminal_nobody_can_say_yes(project, asked):
-    assert project.run("approve", "--all", start_new_session=True).code != 0
+    assert project.run("reply", "--all-held", start_new_session=True).code != 0
     assert held(project) == asked[2:]
 
 
 def test_error_nothing_to_approve(project):
     assert project.run("approve", "--all").out == "no request waits for a yes\n"
     project.run("approve").fails(
-        2, "approve needs an ID, a RUN, or --all; see `hostbridge status`"
+        2, "approve needs an ID, a RUN, or --all; see `hostbridge questions`"
     )
     project.submit()
+    project.run("reply").fails(2, "reply needs an ID; see `hostbridge questions`")
     project.run("approve", "nobody").fails(
         2, "request nobody does not wait or run here"
     )

@@ -54,7 +54,7 @@ def test_the_worktree_can_be_removed_as_it_says(shop, host, verdict):
     assert git(shop.folder, "branch", "--list", "hostbridge/*") == ""
 
 
-@pytest.mark.parametrize("way", [("run", "--resume"), ("approve",)], ids="-".join)
+@pytest.mark.parametrize("way", [("run", "--resume"), ("reply",)], ids="-".join)
 def test_a_run_that_has_ended_says_where_to_look(shop, host, way):
     build(shop, host)
     run = shop.run("runs", "--json").json["run"]
@@ -69,7 +69,7 @@ def test_its_time_is_over_and_its_run_says_how_it_goes_on(shop):
     late = shop.run("build", TASK, *ONE, "--timeout", "1s")
     run = shop.run("runs", "--json").json["run"]
 
-    ran = shop.run("approve", run)
+    ran = shop.run("reply", run)
 
     assert (late.code, "(--timeout)" in late.err) == (5, True), late
     assert f"go on where it stopped: hostbridge run --resume {run}" in ran.err
@@ -110,7 +110,7 @@ def waiting_for_its_user(shop, host, until, agents):
 @pytest.mark.parametrize(
     ("said", "code", "head"),
     [
-        ((), 0, "approved by its user, 1 round"),
+        (("yes",), 0, "approved by its user, 1 round"),
         (("no",), 1, "not approved, 1 round"),
         (("write", "2.0"), 0, "approved by all validators, 2 rounds"),
     ],
@@ -123,7 +123,7 @@ def test_a_person_decides_in_the_end(shop, host, until, said, code, head):
 
     asked = shop.run("runs", "show", run).err
     assert "shop.py:1: error: a price of 1 [validator-logic]" in asked
-    assert shop.run("approve", run, *said).code == 0
+    assert shop.run("reply", run, *said).code == 0
     ended, out, err = next(going)
 
     assert (ended, out.splitlines()[0]) == (code, head), err

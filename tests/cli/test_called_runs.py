@@ -5,7 +5,7 @@ from engine.flowworld import World
 from engine.test_called_flows import calling
 from fakeclaude import fake_claude, printing, repeating_claude
 
-from bridge.cli.asking.approve import answer_checkpoint
+from bridge.cli.asking.checkpoint_reply import reply_to_run
 from bridge.cli.running.which_run import step_of
 from bridge.engine.view import view
 from bridge.errors import InvalidRequest
@@ -23,11 +23,11 @@ def world(tmp_path):
 def test_its_checkpoint_is_answered_once(world):
     run = world.begin(calling('@ok:"Is {{what}} fine?"'))
 
-    answer_checkpoint(world, run, None, "go ahead")
+    reply_to_run(world, run, "", "go ahead")
 
-    said = "answered before, by `hostbridge approve`: go ahead"
+    said = "answered before, by `hostbridge reply`: go ahead"
     with pytest.raises(InvalidRequest, match=said):
-        answer_checkpoint(world, run, None, "no")
+        reply_to_run(world, run, "", "no")
 
 
 def test_its_steps_have_names(world):

@@ -31,7 +31,7 @@ SESSIONS = (
 WAITS = (
     Waits("budget", "w", CURE, 1_500.0, LIMIT),
     Waits("slots", "a slot: 4 of 4 busy", "more"),
-    Waits("person", "your yes", "hostbridge approve"),
+    Waits("person", "your yes", "hostbridge reply"),
     Waits("process", "a process of route claude"),
     Waits("turn", "a session's next step"),
 )

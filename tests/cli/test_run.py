@@ -8,7 +8,7 @@ import pytest
 from fakeclaude import fake_claude, printing, result
 from polling import wait_until
 from sessionworld import in_a_session
-from trustworld import approve
+from trustworld import reply
 
 pytestmark = pytest.mark.slow
 
@@ -182,7 +182,7 @@ def begun(project, echo):
 def waiting(project, begun):
     """A run that waits at its checkpoint."""
     run, process = begun(f'@ok:"Fine?":word -> {G}:"They said {{word}}"')
-    wait_until(lambda: f"hostbridge approve {run}" in project.run("status").out)
+    wait_until(lambda: f"hostbridge reply {run}" in project.run("status").out)
     return run, process
 
 
@@ -195,20 +195,20 @@ def test_status_lists_the_runs_that_live(project, waiting):
 
     assert (
         "\n\nRUN\tSTEPS\tNAME\tWAITS FOR\n"
-        f"{run}\t0 of 2\ta\tyou\nwaits for you: hostbridge approve {run}\n\n"
+        f"{run}\t0 of 2\ta\tyou\nwaits for you: hostbridge reply {run}\n\n"
     ) in said
 
 
 def test_another_terminal_answers_a_checkpoint(project, waiting):
     run, process = waiting
     # Without a terminal one line says what it waits for, once.
-    way = f"node-0 waits for you: hostbridge approve {run} [ANSWER]"
+    way = f"node-0 waits for you: hostbridge reply {run} ANSWER"
     said = b""
     while not said.endswith(b"Fine?\n"):
         said += os.read(process.stderr.fileno(), 1000)
     assert said.decode() == f"hostbridge: {way}\n    Fine?\n"
 
-    assert f"run {run} goes on with: go ahead" in approve(project, run, "go ahead")
+    assert f"run {run} goes on with: go ahead" in reply(project, run, "go ahead")
 
     out, err = process.communicate(timeout=300)
     assert out.decode() == "<They said go ahead>\n"
@@ -219,20 +219,20 @@ def test_what_is_neither_yes_nor_no_changes_nothing(project, waiting):
     """Not even "nein" agrees; the run waits as before."""
     run, _ = waiting
 
-    told = approve(project, run, "nein", end=2)
+    told = reply(project, run, "nein", end=2)
 
     assert " ".join(told.split()) == (
         "hostbridge: 'nein' is neither yes nor no, and node-0 waits for one: say yes, "
         "`yes, but …`, or no; a plain yes goes on; more words begin with `but`, and "
         "have no not, if or wait"
     )
-    assert f"run {run} goes on with: yes" in approve(project, run)
+    assert f"run {run} goes on with: yes" in reply(project, run, "yes")
 
 
 def test_whoever_refuses_reads_what_that_did(project, waiting):
     run, _ = waiting
 
-    told = approve(project, run, "no")
+    told = reply(project, run, "no")
 
     assert "goes on" not in told
     assert f"run {run} failed: node-0: a person said no" in told
@@ -245,17 +245,17 @@ def test_the_question_is_shown_whole_with_its_run(project, begun):
 
     shown = project.run("runs", "show", run).err
 
-    assert f"hostbridge approve {run} [ANSWER]\n    {asks.strip()}" in shown
+    assert f"hostbridge reply {run} ANSWER\n    {asks.strip()}" in shown
 
 
 def test_whoever_answers_later_is_told_so(project, waiting):
     run, _ = waiting
     project.run("runs", "pause", run)
-    approve(project, run, "go ahead")
+    reply(project, run, "go ahead")
 
-    late = approve(project, run, "no", end=2).replace("\r\n  ", " ")
+    late = reply(project, run, "no", end=2).replace("\r\n  ", " ")
 
-    assert "was answered before, by `hostbridge approve`: go ahead" in late
+    assert "was answered before, by `hostbridge reply`: go ahead" in late
 
 
 def test_a_session_may_not_answer_nor_go_on(project, waiting):
@@ -264,7 +264,7 @@ def test_a_session_may_not_answer_nor_go_on(project, waiting):
 
     in_a_session(project)
 
-    for words in (("approve", run), ("runs", "resume", run), ("run", "--resume", run)):
+    for words in (("reply", run), ("runs", "resume", run), ("run", "--resume", run)):
         assert "inside a Claude Code session" in project.run(*words).err
     code = f"from bridge import Bridge; Bridge.open().resume({run!r})"
     by_program = project.program(sys.executable, "-c", code)

@@ -4,7 +4,7 @@ import pytest
 from fakeclaude import OBEDIENT, fake_claude
 from gitworld import git
 from polling import wait_until
-from trustworld import Terminal, approve
+from trustworld import Terminal, reply
 
 from bridge.api.run_flow import Runner
 from bridge.engine.view import view
@@ -89,7 +89,7 @@ def test_a_yes_that_comes_too_late_is_none(project):
     run = begun(project, LATE)
     wait_for_its_time(project, run)
 
-    terminal = Terminal(project, "approve", run, "yes")
+    terminal = Terminal(project, "reply", run, "yes")
     terminal.end()
 
     assert "nobody said yes in time" in terminal.seen.replace("\r\n  ", " ")
@@ -104,7 +104,7 @@ steps: [{id: ship, approval: "Ship it?", exec: ["false"], retries: 1}]
 
 def test_who_has_agreed_is_not_asked_again_when_it_is_tried_again(project):
     run = begun(project, SHIPPING)
-    approve(project, run, "yes")
+    reply(project, run, "yes")
     # By a process of its own: nobody follows the run.
     wait_until(lambda: ended(project, run)[0] == "failed", what="its end")
 

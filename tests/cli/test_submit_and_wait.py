@@ -153,7 +153,7 @@ def test_error_a_model_cannot_respond_for_another(project):
 
     ran = project.run("respond", request_id, "-", stdin=SUCCESS.encode())
 
-    ran.refuses(1, "run `hostbridge respond` in a terminal of your own")
+    ran.refuses(1, "run `hostbridge reply` in a terminal of your own")
     assert project.response(request_id) is None
 
 

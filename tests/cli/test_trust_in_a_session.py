@@ -51,6 +51,31 @@ def test_error_an_agent_of_another_route_is_no_person(project):
         assert "an agent could have started this" in terminal.seen
 
 
+# Runs a command on a terminal whose other end no process holds: it lies in a socket.
+UNHELD = """
+import array, fcntl, os, select, socket, sys, termios, time
+master, slave = os.openpty()
+one, other = socket.socketpair()
+rights = (socket.SOL_SOCKET, socket.SCM_RIGHTS)
+one.sendmsg([b"x"], [(*rights, array.array("i", [master]))])
+os.close(master)
+if not (child := os.fork()):
+    os.setsid()
+    fcntl.ioctl(slave, termios.TIOCSCTTY, 0)
+    for fd in range(3):
+        os.dup2(slave, fd)
+    other.close()
+    os.execvp(sys.argv[1], sys.argv[1:])
+for _ in range(600):
+    if os.waitpid(child, os.WNOHANG)[0]:
+        break
+    time.sleep(0.05)
+space = socket.CMSG_SPACE(4)
+master = array.array("i", other.recvmsg(1, space)[1][0][2])[0]
+while select.select([master], [], [], 0.5)[0]:
+    os.write(1, os.read(master, 65536))
+"""
+
 # What a model could run: nobody above it, nothing in its environment, a terminal.
 LEFT = {
     "forked twice": "(setsid script -qec 'sh {}' /dev/null <answers >seen 2>&1 &)",
@@ -65,6 +90,9 @@ LEFT = {
         "(CLAUDECODE=1 setsid script -qec 'env -u CLAUDECODE sh {}' /dev/null "
         "<answers >seen 2>&1 &)"
     ),
+    "with nobody at the other end": (
+        f"(setsid {sys.executable} unheld.py sh {{}} <answers >seen 2>&1 &)"
+    ),
 }
 
 
@@ -77,6 +105,7 @@ def test_error_a_terminal_that_a_session_made_for_itself(project, tmp_path, how,
     seen, command = tmp_path / "seen", tmp_path / "command"
     os.mkfifo(tmp_path / "answers")
     seen.touch()
+    (tmp_path / "unheld.py").write_text(UNHELD)
     command.write_text(f"cd {project.folder}; {sys.executable} -m bridge trust")
     with started_as_a_client(tmp_path) as client:
         if how != "forked twice, by its environment":

@@ -1,9 +1,14 @@
 """Tools of a pipeline: what was done once is not done again."""
 
+import fcntl
+
 import pytest
 from engine.pipeworld import agent, pipeline, program, tool
+from storeworld import store_in
 
+from bridge.engine import by_hand
 from bridge.engine.view import view
+from bridge.errors import StateUnavailable
 from bridge.tasks.tasks import Tasks
 from bridge.worker.long_work import do_step
 
@@ -102,3 +107,40 @@ def test_an_agent_that_is_told_nothing_is_told_its_task(world):
 
     request = world.waiting()["a"]
     assert (request.prompt, request.task_id) == ("Task #1: One\n\nAll of it.", "#1")
+
+
+ONE_TASK = pipeline(make=tool("create_task", {"title": "One"}))
+
+
+@pytest.mark.parametrize("ends", ["its time", "its user"])
+def test_a_run_whose_tool_cannot_be_called_ends_all_the_same(world, tmp_path, ends):
+    """Somebody holds the tasks for as long as they like."""
+    world.store = store_in(tmp_path, clock=world.clock, lock_wait_s=0.05)
+    Tasks(world.store).create("There is a file.")
+    lock = world.store.place.state / "locks" / "tasks.db.lock"
+    with lock.open("r+b") as held:
+        fcntl.flock(held, fcntl.LOCK_EX)
+        with pytest.raises(StateUnavailable):
+            world.begin(ONE_TASK, until=world.store.now_ms() + 1_000)
+        (mark,) = world.store.place.state.glob("live/*.run")
+        run = mark.stem
+        assert world.run(run)["status"] == "running"
+        if ends == "its time":
+            world.clock.go_on(2)
+            world.advance(run)
+        else:
+            world.advance(run, by_hand.cancel)
+
+    wanted = {"its time": "failed", "its user": "cancelled"}
+    assert world.run(run)["status"] == wanted[ends]
+
+
+def test_a_tool_fails_whose_file_is_damaged(world):
+    """Waiting would not mend it: the run says what would."""
+    Tasks(world.store).create("There is a file.")
+    (world.store.place.state / "tasks.db").write_bytes(b"x" * 4096)
+
+    run = world.run(world.begin(ONE_TASK))
+
+    assert run["status"] == "failed"
+    assert "tasks.db" in run["nodes"]["make"]["why"]

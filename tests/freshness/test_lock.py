@@ -116,6 +116,21 @@ def test_what_a_clone_has_not_got_is_not_locked(world, tmp_path):
     assert refusal(world).endswith(why)
 
 
+def test_what_lies_in_a_submodule_is_not_locked(world, tmp_path):
+    """Another repository knows it: its commit could change unseen."""
+    source = Repository(tmp_path / "source")
+    above = Repository(world.project, is_empty=True)
+    file = ("-c", "protocol.file.allow=always")
+    above.git(*file, "submodule", "--quiet", "add", str(source.folder), "sub")
+    name = next(f"sub/{n}" for n in sorted(os.listdir(source.folder)) if n[0] != ".")
+    world.answer(call("read_file", path=name))
+    assert refusal(world).endswith(f"it rests on {name}, {UNKNOWN}")
+
+    world.answer(RUNS)
+
+    assert UNKNOWN in refusal(world)
+
+
 def test_an_answer_that_names_nothing_does_not_hold(world):
     """As of a lock that a merge has cut: CI would be green for ever."""
     file = lock(world)

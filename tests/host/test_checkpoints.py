@@ -85,7 +85,7 @@ def test_its_options_say_what_counts(world, begun):
     yes, no = (each["description"] for each in shown["questions"][0]["options"])
 
     assert yes == f"Flow {run} goes on. To say how, type: yes, but …"
-    assert no == f"Refuse. (Esc: answer later, by hostbridge approve {run})"
+    assert no == f"Refuse. (Esc: answer later, by hostbridge reply {run})"
 
 
 def test_tokens_in_its_words_and_in_the_answer_mean_nothing(world, begun):
@@ -239,9 +239,9 @@ def test_a_model_cannot_answer(world, begun):
 
     # As if the hook before it had not run, or not been heard.
     told = answer(world, call_id, {**forged, "metadata": {"source": token}}, "yes")
-    assert "hostbridge approve" in told["systemMessage"]
+    assert "hostbridge reply" in told["systemMessage"]
     told = answer(world, "ask_other", shown, "yes")
-    assert "hostbridge approve" in told["systemMessage"]
+    assert "hostbridge reply" in told["systemMessage"]
     assert waiting(world, run) == ["node-0"]
 
 
@@ -263,7 +263,7 @@ def test_no_answer_leaves_it_waiting(world, begun):
 
     told = answer(world, call_id, shown, None)
 
-    assert f"hostbridge approve {run}" in told["systemMessage"]
+    assert f"hostbridge reply {run}" in told["systemMessage"]
     assert waiting(world, run) == ["node-0"]
 
 

@@ -276,7 +276,7 @@ def test_a_wide_tree_of_agents_needs_a_yes(world, monkeypatch):
     assert first
     assert denied["permissionDecision"] == "deny"
     assert denied["permissionDecisionReason"].endswith(
-        f"need a yes of the user: hostbridge approve {request_id}"
+        f"need a yes of the user: hostbridge reply {request_id}"
     )
     assert "deny" not in str(allowed)
 

@@ -77,7 +77,7 @@ def test_the_user_is_told_of_the_end_and_of_what_waits_for_them(world, begun):
     answer(world, f"{run}-node-0-1-1")
 
     said = world.say("UserPromptSubmit", prompt="go on")
-    line = f"hostbridge: flow {run} waits for you: hostbridge approve {run}"
+    line = f"hostbridge: flow {run} waits for you: hostbridge reply {run}"
     assert said["systemMessage"] == line
     assert "systemMessage" not in world.say("UserPromptSubmit", prompt="go on")
 
@@ -91,7 +91,7 @@ def test_the_user_is_told_what_a_called_flow_waits_for(world, begun):
 
     said = world.say("UserPromptSubmit", prompt="go on")
     child = asked.partition("-")[0]
-    line = f"hostbridge: flow {run} waits for you: hostbridge approve {child}"
+    line = f"hostbridge: flow {run} waits for you: hostbridge reply {child}"
     assert said["systemMessage"] == line
 
 
@@ -162,4 +162,4 @@ def test_its_user_is_told_of_a_question_reached_in_the_background(world, begun):
     wait_until(waits)
 
     shown = wait_until(lambda: world.say("Stop").get("systemMessage"))
-    assert f"flow nightly waits for you: hostbridge approve {run}" in shown
+    assert f"flow nightly waits for you: hostbridge reply {run}" in shown

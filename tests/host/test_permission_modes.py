@@ -1,6 +1,7 @@
 """What the user chose for the session outranks what a definition grants."""
 
 import pytest
+from fakeclaude import trust_folder
 from hookworld import HookWorld
 
 from bridge.cli.records.show_history import history_lines
@@ -124,16 +125,22 @@ def test_grants_hold_where_the_client_asks_nobody(
     assert denied(world, agent, "default", tool, **arguments) is None
 
 
-def test_what_the_user_allows_stays_allowed(world):
+@pytest.mark.parametrize("is_trusted", [True, False])
+def test_what_a_project_allows_stays_allowed_where_claude_code_trusts_it(
+    world, is_trusted
+):
+    """Where it was never asked, the client itself does not follow it either."""
     agent = granted(world, "Bash(pytest *)")
     world.set_permissions(allow=["Bash(make:*)"])
+    if is_trusted:
+        trust_folder(world.home, world.project)
 
     said = [
         denied(world, agent, "auto", "Bash", command=command)
         for command in ("make test", "make; rm x")
     ]
 
-    assert [reason is None for reason in said] == [True, False]
+    assert [reason is None for reason in said] == [is_trusted, False]
 
 
 def test_an_agent_without_grants_is_as_free_as_the_session(world):

@@ -130,7 +130,7 @@ async def test_a_checkpoint_is_for_a_person(world, use):
     result = await use("run_flow", wanted)
 
     asks = told(result)
-    way = f"hostbridge approve {asks['run']}"
+    way = f"hostbridge reply {asks['run']}"
     assert asks["waits_for_person"] == [{"question": "Is it fine?", "answer_with": way}]
     assert f"You cannot answer; your user can, with: {way}" in text_of(result)
     seen = told(await use("status", {}))["runs"]

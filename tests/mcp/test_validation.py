@@ -104,6 +104,6 @@ async def test_a_build_that_its_person_has_to_decide_says_so(says, use):
     found = told(await use("build_and_validate", wanted))
 
     (waits,) = found["waits_for_person"]
-    assert waits["answer_with"] == f"hostbridge approve {found['run']}"
+    assert waits["answer_with"] == f"hostbridge reply {found['run']}"
     assert "count" in waits["question"]
     assert found["success"] is None

@@ -60,6 +60,14 @@ def test_deadline_priority_and_attempts_do_not_count():
     assert differences(hasty, which()) == []
 
 
+@pytest.mark.parametrize("field", ["arguments", "variables", "answer_schema"])
+def test_true_is_not_one(field):
+    """To Python they are equal, and to a schema's `const` they are not."""
+    one, other = which(**{field: {"const": 1}}), which(**{field: {"const": True}})
+
+    assert len(differences(one, other)) == 1
+
+
 def test_the_line_of_a_node_does_not_count():
     moved = NODE.with_(line=9)
     changed = NODE.with_(text="def f(): return 1")

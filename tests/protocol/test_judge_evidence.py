@@ -99,7 +99,7 @@ VERDICT = {"type": "object", "properties": {"verdict": {}, "status": {}}}
 
 EXTRA_KEYS = [
     (None, GOOD | {"verdict": "REJECTED"}, "unverified"),
-    (None, GOOD | {"verdict": "REJECTED", "status": "partial"}, None),
+    (None, GOOD | {"verdict": "REJECTED", "status": "partial"}, "unverified"),
     (FORM, {"ok": True, "verdict": "REJECTED"}, "unverified"),
     (FORM, {"ok": True, "status": "failed"}, "unverified"),
     (VERDICT, {"verdict": "REJECTED", "status": "success"}, "unverified"),

@@ -48,6 +48,17 @@ def only_by_a_person(bridge: Bridge) -> None:
     only_by_hand(bridge.settings, bridge.store, "hostbridge reply")
 
 
+def may_ask(bridge: Bridge) -> bool:
+    """Whether a person is here who may reply: no model of a session is one."""
+    if not (is_foreground() and sys.stderr.isatty()):
+        return False
+    try:
+        only_by_a_person(bridge)
+    except InsideSession:
+        return False
+    return True
+
+
 class QuestionPrompt:
     """Asks its person what an agent asks; called with each question.
 
@@ -74,7 +85,7 @@ class QuestionPrompt:
             return self._asked(question)
 
     def _asked(self, question: Question) -> Any:
-        if not self.may_ask():
+        if not may_ask(self._bridge):
             head = f"{visible(question.agent_type)} asks:"
             complain("\n".join([head, *question_lines(question)]))
             complain(f"to reply: hostbridge reply {question.request_id} VALUE")
@@ -83,16 +94,6 @@ class QuestionPrompt:
         until_s = min(self._until_s, time.monotonic() + left_s)
         self._show(question, left_s)
         return self._typed(question, until_s)
-
-    def may_ask(self) -> bool:
-        """Whether a person is here who may reply: no model of a session is one."""
-        if not (is_foreground() and sys.stderr.isatty()):
-            return False
-        try:
-            only_by_a_person(self._bridge)
-        except InsideSession:
-            return False
-        return True
 
     def _show(self, question: Question, left_s: float) -> None:
         head = f"{visible(question.agent_type)} asks, {span(left_s)} left:"

@@ -1,9 +1,6 @@
-"""Answer a request by hand, from a file or from stdin.
+"""The older spelling of `hostbridge reply` for an answer by hand, from a file or stdin.
 
-The form of the answer is checked like an agent's; a person needs no evidence. The
-answer is marked `route: manual`. A request that a session is working on cannot be
-answered by hand: cancel it first, or wait. Inside a Claude Code session it is refused:
-its model would answer for others, such as a validator of what it wrote.
+It goes in the next version.
 
 For example:
   id=$(hostbridge submit "Is it Friday?")
@@ -16,10 +13,10 @@ from argparse import Namespace
 from pathlib import Path
 
 from bridge.api.bridge import Bridge
-from bridge.bound.session_above import only_by_hand
+from bridge.cli.asking.question_prompt import only_by_a_person
+from bridge.cli.asking.reply import respond
 from bridge.cli.common.inputs import read_words
 from bridge.cli.common.options import AS_JSON, ID, option
-from bridge.cli.common.output import record, say_result
 from bridge.cli.common.which_request import which
 from bridge.errors import InvalidRequest
 
@@ -39,12 +36,10 @@ OPTIONS = (
 def command(options: Namespace) -> None:
     """Respond and say so."""
     bridge = Bridge.open()
-    only_by_hand(bridge.settings, bridge.store, "hostbridge respond")
+    only_by_a_person(bridge)
     request_id = which(bridge, options.request_id)
     bridge.status(request_id)
-    result = bridge.respond(request_id, _answer(options.file))
-    said = f"answered {result.request_id}"
-    say_result(options, record(result.response), said)
+    respond(bridge, options, request_id, _answer(options.file))
 
 
 def _answer(file: Path | None) -> str:

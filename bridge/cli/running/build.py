@@ -7,7 +7,7 @@ person is asked (architect), what is left becomes a task (coordinator), or it en
 (none). A validator that could not decide goes to the person at once. What was not
 committed before and is not touched is not looked at.
 
-`hostbridge approve RUN` answers: yes approves, no ends it, other words are advice for
+`hostbridge reply RUN` answers: yes approves, no ends it, other words are advice for
 one more round. Ctrl-C pauses it, and `hostbridge run --resume RUN` goes on with it, as
 after a kill.
 

@@ -1,7 +1,7 @@
 """A run on the terminal while it goes on: what runs, what waits, for how long.
 
 Shown on stderr, and only on a terminal. A checkpoint is asked here, too: whoever
-answers first, here or by `hostbridge approve`, has answered.
+answers first, here or by `hostbridge reply`, has answered.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from bridge.agents.trust import InsideSession
 from bridge.bound.session_above import only_by_hand
 from bridge.cli.common.output import complain, indented, visible
-from bridge.cli.running.run_text import run_lines
+from bridge.cli.running.run_text import how_to_say, run_lines
 from bridge.cli.screen.screen import columns_of, printed, screen_of
 from bridge.cli.screen.terminal import is_foreground, typed_on
 from bridge.config import language
@@ -24,7 +24,6 @@ from bridge.engine import by_hand
 from bridge.engine.advance import advance
 from bridge.engine.view import question
 from bridge.errors import InvalidRequest
-from bridge.protocol.consent import HOW_TO_SAY
 
 if TYPE_CHECKING:
     from bridge.api.bridge import Bridge
@@ -80,7 +79,7 @@ class Display(AbstractContextManager["Display"]):
             *run_lines(self._bridge, seen, width, is_live=True),
             bar_of(seen),
             *(
-                f"waits for you: hostbridge approve {run}"
+                f"waits for you: hostbridge reply {run}"
                 for run, _, _ in seen.checkpoints()
             ),
         ]
@@ -110,7 +109,7 @@ class Display(AbstractContextManager["Display"]):
             said = visible(question(self._bridge.store, run_id, node), kept="\n")
             sys.stderr.write(f"\n{indented(said)}\n")
             termios.tcflush(stdin, termios.TCIFLUSH)
-            sys.stderr.write(f"Your answer ({_how_to_say(seen, run_id, node)}): ")
+            sys.stderr.write(f"Your answer ({how_to_say(seen, run_id, node)}): ")
             sys.stderr.flush()
         if select.select([stdin], [], [], 0)[0]:
             self._asked = None
@@ -133,13 +132,6 @@ class Display(AbstractContextManager["Display"]):
                 advance(self._bridge.store, self._bridge.settings, run_id, act)
             except InvalidRequest as exc:
                 complain(exc.what)
-
-
-def _how_to_say(seen: RunView, run_id: str, node: str) -> str:
-    at = next(each for each in seen.views() if each.run["run"] == run_id)
-    if by_hand.takes_words(at.plan["nodes"], at.run, node):
-        return "yes, no, or what you want to say"
-    return HOW_TO_SAY
 
 
 def bar_of(seen: RunView) -> Line:

@@ -10,7 +10,9 @@ from bridge.api.run_steps import Try, steps_of
 from bridge.cli.common.output import counted, indented, prose, span, visible
 from bridge.cli.screen.screen import Styled, cut
 from bridge.cli.screen.table import Column, table
+from bridge.engine import by_hand
 from bridge.engine.view import asked_of, question, resume_command
+from bridge.protocol.consent import HOW_TO_SAY
 from bridge.protocol.wording import one_line
 
 if TYPE_CHECKING:
@@ -115,7 +117,15 @@ def _until_ms(bridge: Bridge, run: Run) -> int:
 def waits_for_you(bridge: Bridge, run_id: str, node: str) -> str:
     """What a checkpoint asks, and how it is answered."""
     asks = indented(visible(question(bridge.store, run_id, node), kept="\n"))
-    return f"{node} waits for you: hostbridge approve {run_id} [ANSWER]\n{asks}"
+    return f"{node} waits for you: hostbridge reply {run_id} ANSWER\n{asks}"
+
+
+def how_to_say(seen: RunView, run_id: str, node: str) -> str:
+    """How a checkpoint may be answered, for people."""
+    at = next(each for each in seen.views() if each.run["run"] == run_id)
+    if by_hand.takes_words(at.plan["nodes"], at.run, node):
+        return "yes, no, or what you want to say"
+    return HOW_TO_SAY
 
 
 def stands(run: Run) -> str:

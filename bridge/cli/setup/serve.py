@@ -18,7 +18,7 @@ from contextlib import suppress
 from bridge.api.bridge import Bridge
 from bridge.api.project_requests import go_on_after
 from bridge.api.result import result_of
-from bridge.claude_cli.folder_trust import note_of
+from bridge.bound.folder_trust import note_of
 from bridge.cli.asking.answer_text import result_line
 from bridge.cli.common.crash_report import log_bug
 from bridge.cli.common.exit_codes import Exit

@@ -16,6 +16,7 @@ import json
 
 from bridge.config import Settings
 from bridge.store.location import Place
+from bridge.store.plain_file import open_plain
 
 
 def is_trusted(settings: Settings, place: Place) -> bool:
@@ -23,7 +24,8 @@ def is_trusted(settings: Settings, place: Place) -> bool:
     # If both exist the older name wins.
     for file in (settings.claude_dir / ".config.json", settings.claude_record):
         try:
-            known = json.loads(file.read_bytes())
+            with open_plain(file) as opened:
+                known = json.load(opened)
         except FileNotFoundError:
             continue
         except (OSError, ValueError, RecursionError):
