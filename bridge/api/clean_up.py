@@ -19,7 +19,6 @@ from bridge.errors import BridgeError
 from bridge.freshness.pinned import pinned
 from bridge.store import cleaning, wakeups
 from bridge.store.config_file import in_files
-from bridge.store.live_runs import RUNS
 from bridge.store.lock import LockBusy, lock_in
 from bridge.store.pins import Pins
 from bridge.store.prune import DAY_S
@@ -96,11 +95,9 @@ def clean(store: Store, settings: Settings, *, dry_run: bool = False) -> Pruned 
 
 
 def _spared(store: Store) -> Callable[[str], bool]:
-    """Which requests stay: those of runs on record, and those that locks name."""
+    """Which requests stay besides those of runs on record: those that locks name."""
     with store.state(make=False) as state:
-        runs = {entry.name for entry in state[RUNS].entries()}
-        named = pinned(state)
-    return lambda name: name in named or name.partition("-")[0] in runs
+        return frozenset(pinned(state)).__contains__
 
 
 def detached(store: Store, _settings: Settings) -> None:

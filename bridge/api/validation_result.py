@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -9,6 +10,7 @@ from bridge.engine.answers import Answers
 from bridge.engine.view import asked_of, view
 from bridge.errors import InvalidRequest
 from bridge.flow.filling import as_text
+from bridge.policy.condition import ConditionError
 from bridge.validation.names import BUILD, BUILT, OUTCOME, VALIDATE, VERDICT
 from bridge.validation.report import BuildOutcome, Validation, Verdict
 from bridge.validation.words import verdict_of
@@ -121,8 +123,11 @@ def build_of_run(store: Store, run_id: str) -> BuildResult:
         answers = Answers(state, run)
         outcome = _outcome(answers, found)
         built = run["vars"].get(BUILT)
-        summary = as_text(answers.value(built)) if built else ""
-        tree = answers.output("worktree") or {}
+        summary = ""
+        tree: dict[str, Any] = {}
+        with suppress(ConditionError):
+            summary = as_text(answers.value(built)) if built else ""
+            tree = answers.output("worktree") or {}
     rounds = outcome.rounds
     return BuildResult(
         run=run_id,
@@ -170,9 +175,11 @@ def _output(store: Store, run: Run) -> Any:
     """The answer of a run that has completed."""
     if run["status"] != "completed":
         return None
-    with store.state() as state:
+    with store.state() as state, suppress(ConditionError):
+        # What is lost says nothing for a change.
         (found,) = Answers(state, run).of_run()
-    return found
+        return found
+    return None
 
 
 def _stands(run: Run) -> str:

@@ -100,6 +100,30 @@ class Answers:
             return self._whole_here(asked)
         return said_by(response)
 
+    def needed(self, asked: str) -> Any:
+        """As `whole`, where something rests on it.
+
+        Raises:
+            ConditionError: an agent has answered, and the answer is not there any more,
+                or cannot be read.
+        """
+        whole = self.whole(asked)
+        if whole is None and (lost := self._lost(asked)):
+            raise ConditionError(0, f"the answer of {node_of(lost)} is lost ({lost})")
+        return whole
+
+    def _lost(self, asked: str) -> str | None:
+        """What a step has had answered, and has no response any more."""
+        entry, node = self.entry(asked), node_of(asked)
+        state = entry.get("state") if asked == request_id(self.run, node) else None
+        if entry.get("kind") == "agent":
+            has_ended = state in ("ok", "failed") or asked in self.run["vars"].values()
+            ids = [asked]
+        else:
+            has_ended, ids = state == "ok", entry.get("awaits", [])
+        missing = (i for i in ids if "-" in i and self.response(i) is None)
+        return next(missing, None) if has_ended else None
+
     def answer_of_agent(self, asked: str) -> Any:
         """What an agent answered, whatever a person said to that."""
         response = self.response(asked)
@@ -123,7 +147,7 @@ class Answers:
                 plan = read_plan(folder, run)
             if "outputs" in plan:
                 return [self.evaluated(plan["outputs"])]
-        return [self.whole(each) for each in run["out"]]
+        return [self.needed(each) for each in run["out"]]
 
     def output(self, name: str) -> Any:
         """What a step of a pipeline gave; null if it has not, or has failed."""
@@ -138,7 +162,7 @@ class Answers:
                 asked = child_id(asked)
             case "tool" | "exec" | "worktree" | "change":
                 return self._kept(name, asked)["output"]
-        return self.whole(asked)
+        return self.needed(asked)
 
     def _kept(self, name: str, asked: str) -> StepResult:
         """The result of a step that has ended."""
@@ -167,7 +191,7 @@ class Answers:
         asked = self.run["vars"].get(name)
         if asked is None:
             return ""
-        value = self.whole(asked) if path else self.value(asked)
+        value = self.needed(asked) if path else self.value(asked)
         for key in path:
             if isinstance(value, list) and key in map(str, range(len(value))):
                 value = value[int(key)]
@@ -182,15 +206,16 @@ class Answers:
         """
         if "says" not in detail:
             return detail
-        says = filled_in(detail["says"], self._scope())
-        shown: Detail = {**detail, "says": says}
+        shown: Detail = {**detail}
+        with suppress(ConditionError):  # what it rests on is lost
+            shown["says"] = filled_in(detail["says"], self._scope())
         if entry.get("state", "passed") != "passed":
             shown.pop("condition", None)
         return shown
 
     def value(self, asked: str) -> Any:
         """An answer as texts get it: the summary of a report, or all of it."""
-        whole = self.whole(asked)
+        whole = self.needed(asked)
         if "-" not in asked and isinstance(whole, list):
             return "\n\n".join(as_text(_summary(each)) for each in whole)
         return _summary(whole)
@@ -209,14 +234,14 @@ class Answers:
             "all": every,
             "any": some,
             "variables": Lazy(names, lambda asked: _plain(self.value(asked))),
-            "answers": Lazy(names, self.whole),
+            "answers": Lazy(names, self.needed),
         }
         return decide(code, scope) == "yes"
 
     def _is(self, word: str, state: State, asked: str) -> bool:
         """Whether a step that ended so is what a word says."""
         if word == "issues":
-            whole = self.whole(asked)
+            whole = self.needed(asked)
             return isinstance(whole, dict) and bool(whole.get("issues"))
         return state in (("failed", "error") if word == "failed" else ("ok",))
 

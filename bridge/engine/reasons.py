@@ -7,6 +7,7 @@ node-4 says no              why a step was left out
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from bridge.engine.answers import Answers
@@ -17,6 +18,7 @@ from bridge.engine.waiting import awaited
 from bridge.flow.condition import read_condition
 from bridge.flow.drawing import bare
 from bridge.flow.filling import as_text
+from bridge.policy.condition import ConditionError
 from bridge.protocol.wording import one_line
 
 if TYPE_CHECKING:
@@ -94,7 +96,9 @@ class Reasons:
         asked = self._run["vars"].get(name)
         if asked is None:
             return None
-        return self._answers.whole(asked) if whole else self._answers.value(asked)
+        with suppress(ConditionError):
+            return self._answers.whole(asked) if whole else self._answers.value(asked)
+        return None
 
     def _steps(self, word: str, node: str) -> Iterator[str]:
         for each in self._step.last_steps(node):

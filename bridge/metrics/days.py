@@ -45,10 +45,10 @@ def since_ms(text: str, now_ms: int) -> int:
     said = text.strip() if isinstance(text, str) else ""
     if said.lower() == ALL:
         return 0
-    length_s = parse_duration(said)
-    if length_s is not None:
-        return max(0, now_ms - int(length_s * 1000))
     try:
+        length_s = parse_duration(said)
+        if length_s is not None:
+            return max(0, now_ms - int(length_s * 1000))
         first = datetime.combine(date.fromisoformat(said), datetime.min.time())
         return max(0, int(first.timestamp() * 1000))
     except (ValueError, OverflowError, OSError):

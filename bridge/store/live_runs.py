@@ -108,21 +108,17 @@ def tokens_of(state: State, run: str) -> int:
     return sum(told.values())
 
 
-def remove_ended(state: State, older_than_s: float, now_s: float) -> int:
-    """Remove the folders of runs that ended so long ago; how many.
+def runs_on_record(state: State) -> dict[str, float]:
+    """The time of the last change of each run, in seconds since 1970.
 
-    The logs of requests, which lie beside them, are not ours.
+    The logs of requests, which lie beside them, are no runs.
     """
-    kept = kept_runs(state)
-    gone = 0
-    for entry in list(state[RUNS].entries()):
+    found = {}
+    for entry in state[RUNS].entries():
         with suppress(FileNotFoundError):
-            age_s = now_s - entry.stat(follow_symlinks=False).st_ctime
-            is_run = entry.is_dir(follow_symlinks=False) and entry.name not in kept
-            if is_run and age_s > older_than_s:
-                remove(state, entry.name)
-                gone += 1
-    return gone
+            if entry.is_dir(follow_symlinks=False):
+                found[entry.name] = entry.stat(follow_symlinks=False).st_ctime
+    return found
 
 
 def remove(state: State, run: str) -> None:

@@ -10,7 +10,7 @@ journal the full files go by age.
 from __future__ import annotations
 
 import stat
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 from math import inf
@@ -20,7 +20,7 @@ from bridge.store import journal, live_runs, questions
 from bridge.store.book import OF_A_SESSION, OF_AN_AGENT
 from bridge.store.directory import Folder
 from bridge.store.idle_agents import forget_gone
-from bridge.store.live_runs import kept_runs, remove_ended
+from bridge.store.live_runs import kept_runs, remove, runs_on_record
 from bridge.store.state import State
 from bridge.store.submit import forget_ended, is_submitted, known_request
 from bridge.store.sweep import sweep_all
@@ -110,14 +110,18 @@ def prune(
     lock itself, one `batch` at a time. A dry run only counts what has ended.
 
     `max_bytes` takes nothing that is younger than `least_s` seconds. Neither limit
-    takes or counts a request that `is_spared`.
+    takes or counts a request that `is_spared`, nor those of runs that stay on record.
     """
     if not dry_run:
         sweep_all(state)
     now_s = state.clock.now_us() / 1_000_000
     kept_s = inf if older_than_days is None else older_than_days * DAY_S
+    runs = runs_on_record(state)
+    kept = kept_runs(state)
+    old = {run for run, at_s in runs.items() if now_s - at_s > kept_s} - kept
     # Of what stays in any case, however much, nothing else is to make room.
-    may_go = (i for i in _finished(state) if not (i.is_request and is_spared(i.name)))
+    ended = _finished(state, kept | runs.keys() - old)
+    may_go = (i for i in ended if not (i.is_request and is_spared(i.name)))
     items = sorted(may_go, key=lambda item: item.changed_s)
     total = sum(item.size for item in items)
     doomed = []
@@ -129,6 +133,8 @@ def prune(
             total -= item.size
     gone = doomed if dry_run else _remove_all(state, doomed, batch)
     if not dry_run:
+        for run in old:
+            remove(state, run)
         forget_ended(state)
         journal.remove_older(state.directory, kept_s, now_s)
         forget_gone(state)
@@ -137,13 +143,13 @@ def prune(
         quarantined=sum(not item.is_request for item in gone),
         temporaries=0 if dry_run else _remove_temporaries(state, now_s),
         dedup_keys=0 if dry_run else _remove_namers(state),
-        runs=0 if dry_run else remove_ended(state, kept_s, now_s),
+        runs=0 if dry_run else len(old),
         freed_bytes=sum(item.size for item in gone),
     )
 
 
-def _finished(state: State) -> list[_Item]:
-    runs = kept_runs(state)
+def _finished(state: State, runs: Collection[str]) -> list[_Item]:
+    """What has ended, but for the answers of these runs, which read them again."""
     requests: dict[str, _Item] = {}
     for folder in _ENDED:
         for name, facts in _files(state[folder]):

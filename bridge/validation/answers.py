@@ -149,11 +149,14 @@ def _checks(value: dict[str, Any]) -> tuple[list[Check], int]:
             continue
         detail = _text(item.get("detail"))
         found.append(Check(name=name, passed=item["passed"], detail=detail))
-    for item in _items(value, "evidence") if not found else ():
-        if isinstance(item, dict) and isinstance(item.get("passed"), bool):
+    has_checks = bool(found)
+    for item in _items(value, "evidence"):
+        passed = item.get("passed") if isinstance(item, dict) else None
+        # What did not pass counts beside checks, too.
+        if passed is False or (passed is True and not has_checks):
             name = _text(item.get("command") or item.get("type"))
             detail = _text(item.get("content"))
-            found.append(Check(name=name, passed=item["passed"], detail=detail))
+            found.append(Check(name=name, passed=passed, detail=detail))
     return found, lost
 
 
@@ -172,8 +175,9 @@ def _issues(value: dict[str, Any]) -> tuple[list[Issue], int]:
 
 
 def _items(value: dict[str, Any], name: str) -> list[Any]:
-    items = value.get(name)
-    return items if isinstance(items, list) else []
+    """A list; what stands alone where one belongs is its only item."""
+    items = value.get(name) or []
+    return items if isinstance(items, list) else [items]
 
 
 def _text(value: Any) -> str:

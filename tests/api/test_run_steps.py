@@ -78,7 +78,7 @@ def test_each_round_is_listed(world):
 
 def test_one_sees_what_a_person_said(world):
     run = world.begin('@ok:"Fine?"')
-    act = partial(by_hand.say, node=None, text="yes,\nbut slowly", by="approve")
+    act = partial(by_hand.say, node=None, text="yes,\nbut slowly", by="reply")
     world.advance(run, act)
 
     assert told(world, run) == {

@@ -53,7 +53,7 @@ class World:
 
     def told(self, run_id: str, text: str | None) -> Run:
         """Have a person answer the checkpoint at which a run waits."""
-        say = partial(by_hand.say, node=None, text=text, by="approve")
+        say = partial(by_hand.say, node=None, text=text, by="reply")
         return self.advance(run_id, say)
 
     def waiting(self) -> dict[str, Request]:

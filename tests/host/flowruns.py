@@ -25,7 +25,7 @@ def do(world, run, act=None):
     advance(world.store, world.bridge.settings, run, act)
 
 
-def say(world, run, text, by="approve"):
+def say(world, run, text, by="reply"):
     """Answer its checkpoint in another terminal."""
     do(world, run, partial(by_hand.say, node=None, text=text, by=by))
 

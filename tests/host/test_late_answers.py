@@ -21,7 +21,7 @@ def test_who_answers_later_is_told_so(world, begun):
     )
     assert line.format(run) in told["systemMessage"]
     assert told["systemMessage"].endswith(": sure")
-    assert said(world, run)[f"{run}-node-0-1-1"] == ("sure", "approve")
+    assert said(world, run)[f"{run}-node-0-1-1"] == ("sure", "reply")
 
 
 def test_an_answer_in_another_terminal_comes_too_late(world, begun):

@@ -63,3 +63,8 @@ def test_error_no_time(text):
         "since: expected a time such as 7d or 24h, a day such as 2026-11-01, or all, "
         f"got {text!r}"
     )
+
+
+def test_error_a_time_of_too_many_digits():
+    with pytest.raises(InvalidRequest, match="since: expected a time"):
+        since_ms("9" * 5000 + "d", NOW_MS)

@@ -116,6 +116,21 @@ def test_the_log_of_a_run_goes_with_its_request(store, later):
     assert kept == ["flow.json", "waits.jsonl"]
 
 
+def test_the_answers_of_a_run_stay_as_long_as_it_is_on_record(store, later):
+    """`run --resume` reads them again, whatever had to make room."""
+    finished(store, "r1-a-1-1")
+    finished(store, "other")
+    run = path_of(store, "runs") / "r1"
+    run.mkdir(parents=True)
+
+    assert later.prune(max_bytes=0).requests == 1
+    assert (path_of(store, "responses") / "r1-a-1-1.json").exists()
+
+    # They go with the run.
+    pruned = later.prune(older_than_days=-1, max_bytes=0)
+    assert (pruned.requests, pruned.runs, run.exists()) == (1, 1, False)
+
+
 def test_unfinished_requests_stay(store, later):
     store.submit(request("claimed", dedup_key="c"))
     claim_all(store)

@@ -68,7 +68,13 @@ def test_an_approval_as_the_built_in_validators_give_it():
     [
         ({**GOOD, "checks": []}, "it names nothing that it looked at"),
         ({**GOOD, "issues": [issue("error")]}, "it lists 1 error"),
+        ({**GOOD, "issues": issue("error")}, "it lists 1 error"),
+        ({**GOOD, "issues": 3}, "1 of its checks and issues cannot be read"),
         ({**GOOD, "checks": [CHECK, FAILS]}, "a check did not pass: edges"),
+        (
+            {**GOOD, "evidence": [RAN | {"passed": False}]},
+            "a check did not pass: pytest",
+        ),
         (
             {**GOOD, "issues": [issue("fatal")]},
             "1 of its checks and issues cannot be read",
