@@ -19,11 +19,9 @@ gc.disable()
 
 def full(*event: object) -> None:
     """Go on as the full hook, with all that is installed."""
-    import site
+    from bridge.host.hook import main, use_what_is_installed
 
-    site.main()
-    from bridge.host.hook import main
-
+    use_what_is_installed()
     main(*event)
 
 

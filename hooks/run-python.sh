@@ -5,7 +5,7 @@
 # Run the library; it reads the event from stdin.
 run_full() {
     find_python
-    run -EP "$hooks/full.py" "$event" "$kind" "$state"
+    run -EPS "$hooks/full.py" "$event" "$kind" "$state"
 }
 
 # Run the quick half of the library, for tool calls while our subagents work. An

@@ -236,6 +236,8 @@ def _handler_of(event_name: str) -> Callable[[HookContext], HookOutput]:
         from bridge.host.session_events import HANDLERS
     elif event_name in ("UserPromptSubmit", "Stop", "StopFailure"):
         from bridge.host.turn_events import HANDLERS
+    elif event_name == "SubagentStop":
+        from bridge.host.seen_ends import HANDLERS
     else:
         from bridge.host.tool_events import HANDLERS
     return HANDLERS.get(event_name, lambda _hook: SILENT)

@@ -9,13 +9,11 @@ Source: measured on Claude Code 2.1.330.
 
 import re
 import time
-from contextlib import suppress
 from functools import partial
 from itertools import filterfalse
 from typing import Any
 
-from bridge.errors import StateUnavailable
-from bridge.host import agent_usage, interim, runs, transcript
+from bridge.host import agent_usage, interim, limits, runs, transcript
 from bridge.host.capture import RECEIPT, REPLACED, take_words
 from bridge.host.client_errors import code_of, code_of_kind
 from bridge.host.context import HookContext
@@ -59,7 +57,7 @@ def after_agent(hook: HookContext) -> HookOutput:
     if not run.nested and _was_replaced(hook, run):
         # Before the launch is noted as seen: words that come meanwhile would count.
         fail(hook, run, "prompt_replaced", detail=REPLACED, source=source)
-    note_bound(hook, run, background=in_background)
+    limits.note_bound(hook, run, background=in_background)
     if in_background:
         return SILENT if run.nested else _launched(result)
     if run.state != "ended" and not run.nested:
@@ -106,21 +104,6 @@ def _launched(result: dict[str, Any]) -> HookOutput:
         },
     }
     return specific("PostToolUse", updatedToolOutput=receipt)
-
-
-def note_bound(
-    hook: HookContext, run: AgentRun, *, background: bool | None = None
-) -> None:
-    """Write the subagent's id into the claim, for people and for Stop."""
-    if run.nested:
-        return
-    update: dict[str, object] = {"agent_id": run.agent_id or None}
-    if background is not None:
-        update["background"] = background
-    with suppress(StateUnavailable):
-        hook.store.change_claim(
-            RequestId(run.request_id), run.host, lambda claim: claim.with_(**update)
-        )
 
 
 def _body(result: dict[str, Any]) -> str:
