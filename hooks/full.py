@@ -51,4 +51,5 @@ except Exception as missing:  # not there, half there, or for another Python
     line = f"hostbridge: {sys.executable} cannot start it ({missing}): {cure}"
     sys.stdout.write(json.dumps({"systemMessage": line}) + "\n")
 else:
-    main(*sys.argv[1:4])
+    # What the shell has read is no business of other processes.
+    main(*sys.argv[1:4], begun=os.environb.pop(b"BRIDGE_READ", b""))

@@ -66,9 +66,17 @@ class _TooLong(BaseException):
 
 
 def main(
-    event_name: str = "", kind: str = "", state: str = "", data: bytes | None = None
+    event_name: str = "",
+    kind: str = "",
+    state: str = "",
+    data: bytes | None = None,
+    *,
+    begun: bytes = b"",
 ) -> None:
-    """Answer the event, which is on stdin if it was not read yet; never returns."""
+    """Answer the event, which is on stdin if it was not read yet; never returns.
+
+    `begun` is what somebody has read from there before.
+    """
     output = SILENT
     signal.signal(signal.SIGALRM, _too_long)
     # The scripts have set an alarm that ends the process; part of it may have passed.
@@ -76,7 +84,7 @@ def main(
     # Repeatedly: an exception raised in a destructor is lost.
     signal.setitimer(signal.ITIMER_REAL, min(TIME_LIMIT_S, left), 1)
     try:
-        data = read_all() if data is None else data
+        data = begun + read_all() if data is None else data
         output = dispatch.answer(data, event_name, kind, state)
     except (Exception, _TooLong) as exc:  # noqa: BLE001 - fails open, whatever it was
         # What follows must not be interrupted half way.

@@ -138,6 +138,52 @@ def test_a_library_is_found_once_it_is_needed(world, tmp_path):
     assert {"site", "jsonschema_rs"} <= loaded
 
 
+LS = {
+    "tool_name": "Bash",
+    "tool_input": {"command": "ls"},
+    "tool_use_id": "toolu_1",
+}
+
+
+def test_a_call_of_the_main_thread_starts_no_python_while_agents_run(world, tmp_path):
+    """It is told from a call of theirs by what the client writes, if that is short."""
+    _, _, agent = world.begin()
+    started, python = tmp_path / "started", tmp_path / "python"
+    python.write_text(f'#!/bin/sh\ntouch {started}\nexec {sys.executable} "$@"\n')
+    python.chmod(0o700)
+    form = replace(INSTALLED, python=python)
+
+    def starts(**fields: object) -> bool:
+        started.unlink(missing_ok=True)
+        event = world.event("PreToolUse", **{**LS, **fields})
+        hook = Hook("PreToolUse", "tool-start", tools="bash")
+        assert run_hook(hook, event, form) == (0, b"", b"")
+        return started.exists()
+
+    assert starts()  # the first of a session
+    assert not starts()
+    assert not starts(tool_input={"command": 'echo "agent_id"'})
+    assert starts(tool_input={"command": "x" * 5000})
+    assert starts(agent_id=agent)
+    assert starts(agent_id=agent, tool_use_id="toolu_2", tool_input={"a": "x" * 5000})
+    calls = world.store.place.state / "agents" / f"{agent}.calls"
+    seen = [json.loads(line)["id"] for line in calls.read_text().splitlines()]
+    assert seen == ["toolu_1", "toolu_2"]
+
+
+@pytest.mark.parametrize("output", ["é", "é" * 9000], ids=["short", "long"])
+def test_the_library_gets_what_the_shell_has_read(world, output):
+    """Whether the shell could tell whose call it was, or had to leave that."""
+    world.begin()
+    run_hook(Hook("Stop", "turn"), world.event("Stop"))
+    waiting = world.submit()
+    event = world.event("PostToolUse", **LS, tool_response={"stdout": output})
+
+    _, said, _ = run_hook(Hook("PostToolUse", "tool-end", tools="bash"), event)
+
+    assert f"bridge:{waiting}" in said.decode()
+
+
 @pytest.mark.parametrize("where", ["answer", "destructor"])
 def test_a_hook_that_takes_too_long_ends(tmp_path, where):
     """No handler of errors on its way may keep it running.
