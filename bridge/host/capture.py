@@ -12,7 +12,15 @@ from typing import TYPE_CHECKING
 from bridge.host import agent_usage
 from bridge.host.context import HookContext
 from bridge.host.last_words import had_another_prompt, judged, said_now
-from bridge.host.run_ends import fail, keep_late, note_idle, publish, serves, together
+from bridge.host.run_ends import (
+    REPLACED,
+    fail,
+    keep_late,
+    note_idle,
+    publish,
+    serves,
+    together,
+)
 from bridge.host.waiting import look_soon
 from bridge.protocol.contract import prompt_digest, prompt_for
 from bridge.protocol.ids import RequestId
@@ -27,8 +35,6 @@ if TYPE_CHECKING:
     from bridge.host.interim import Ahead
 
 MAX_CORRECTIONS = 2
-REPLACED = "see `hostbridge doctor` for hooks that rewrite Agent calls"
-RECEIPT = "hostbridge delivered this answer to the program that asked."
 WITHDRAWN = "the yes was taken back before its agent had answered (share_conversation)"
 INTERIM = "interim: agents that it started had not ended"
 UNHEARD = (

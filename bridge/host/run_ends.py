@@ -29,6 +29,10 @@ if TYPE_CHECKING:
     from bridge.protocol.judge import Judgement
 
 
+REPLACED = "see `hostbridge doctor` for hooks that rewrite Agent calls"
+RECEIPT = "hostbridge delivered this answer to the program that asked."
+
+
 def publish(
     hook: HookContext,
     run: AgentRun,

@@ -5,8 +5,9 @@ tool SubagentHandback instead, before the agent stops.
 """
 
 from bridge.host import agent_usage, interim, lost_agents, runs
-from bridge.host.capture import RECEIPT, take_words
+from bridge.host.capture import take_words
 from bridge.host.context import HookContext
+from bridge.host.run_ends import RECEIPT
 from bridge.protocol.hook_output import (
     MAX_CONTEXT,
     SILENT,
