@@ -10,10 +10,9 @@ description"; fork(2), "open file descriptions".
 """
 
 import os
-import threading
+from _thread import RLock, get_ident
 from functools import partial
 from io import FileIO
-from threading import get_ident
 from weakref import WeakKeyDictionary, WeakSet
 
 from bridge.errors import StateUnavailable
@@ -24,7 +23,7 @@ FORKED = (
     "which it was forked"
 )
 # A fork waits for it. The thread that has it may fork itself, in a signal handler.
-_opening = threading.RLock()
+_opening = RLock()
 # With the thread that changes something while the file is open, if any does.
 _files: WeakKeyDictionary[FileIO, int | None] = WeakKeyDictionary()
 # Those that were open when such a thread forked this process. One is gone from here as

@@ -19,7 +19,8 @@ Reader = Literal["session", "caller", "serve"]
 # More than anybody needs, and every reader of JSON keeps it exact.
 MOST = 1_000_000_000
 _MAX_QUOTED = 40
-_NUMBER = re.compile(r"([0-9]+(?:_[0-9]+)*|[0-9]{1,3}(?:,[0-9]{3})+)([kKM]?)")
+# Compiled once a number is read.
+_NUMBER = r"([0-9]+(?:_[0-9]+)*|[0-9]{1,3}(?:,[0-9]{3})+)([kKM]?)"
 _UNITS = {"": 1, "k": 1_000, "K": 1_000, "M": 1_000_000}
 _MAX_PID_DIGITS = 10
 _TRUE = frozenset({"1", "true", "yes", "on"})
@@ -90,7 +91,7 @@ def count(least: int) -> Kind:
 
     def read(name: str, value: str) -> int:
         # Thousands of digits are no number of ours, and slow to read.
-        found = len(value) <= _MAX_QUOTED and _NUMBER.fullmatch(value.strip())
+        found = len(value) <= _MAX_QUOTED and re.fullmatch(_NUMBER, value.strip())
         number = int(re.sub("[_,]", "", found[1])) * _UNITS[found[2]] if found else -1
         if not least <= number <= MOST:
             raise BadSetting(f"{name}={_short(value)}: expected {what}")

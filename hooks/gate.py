@@ -4,6 +4,7 @@ If it fails, nothing has been read or decided yet, and the shell decides.
 """
 
 import gc
+import os
 import sys
 
 # Of `signal` itself a tenth is needed, and the rest takes a twentieth of the gate.
@@ -19,11 +20,9 @@ gc.disable()
 
 def full(*event: object) -> None:
     """Go on as the full hook, with all that is installed."""
-    import site
+    from bridge.host.hook import main, use_what_is_installed
 
-    site.main()
-    from bridge.host.hook import main
-
+    use_what_is_installed()
     main(*event)
 
 
@@ -32,6 +31,6 @@ sys.path.append(folder + "/..")
 try:
     from bridge.bound.gate import main
 
-    main(full, *arguments)
+    main(full, *arguments, begun=os.environb.pop(b"BRIDGE_READ", b""))
 except Exception:
     sys.exit(1)

@@ -8,6 +8,7 @@
 #
 # Sets: event kind python tools session pin state off.
 
+unset BRIDGE_READ
 # Exit 2 would block the session, and a shell exits 2 on its own errors.
 trap 'exit 0' 0
 event=$1 kind=$2 python=${3-} tools=${4-}
@@ -40,6 +41,20 @@ full() {
 gate() {
     . "$hooks/run-python.sh"
     run_gate "$@"
+}
+
+# Whether the main thread makes this call: the whole event is short, and names no agent.
+# The client writes it at once, and the shell cannot push back what it has read: the
+# library takes that from the environment, and the rest from stdin.
+of_main() {
+    BRIDGE_READ=$(dd bs=4096 count=1 2>/dev/null)
+    export BRIDGE_READ
+    [ ${#BRIDGE_READ} -lt 4096 ] || return
+    case $BRIDGE_READ in
+    *'"agent_id"'*) return 1 ;;
+    '{'*'"hook_event_name":'*'"tool_use_id":'*'}') ;;
+    *) return 1 ;;
+    esac
 }
 
 # Whether a folder of the state holds a file with this ending.

@@ -5,7 +5,7 @@
 # Run the library; it reads the event from stdin.
 run_full() {
     find_python
-    run -EP "$hooks/full.py" "$event" "$kind" "$state"
+    run -EPS "$hooks/full.py" "$event" "$kind" "$state"
 }
 
 # Run the quick half of the library, for tool calls while our subagents work. An
@@ -65,7 +65,7 @@ is_ruled() {
 # Whether the event on stdin is about an agent of ours, or names a request. The library
 # has failed, so this is no idle hook, and programs may be started.
 is_ours() {
-    json=$(head -c 8192 <&3)
+    json=${BRIDGE_READ-}$(head -c 8192 <&3)
     case $json in
     '') any agents .json || any processing .json ;; # the library has read it, and failed
     *'"agent_id":'*)

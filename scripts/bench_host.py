@@ -2,7 +2,7 @@
 
 The client is the real one; its model is scripted, so this does not measure models.
 
-    scripts/bench_host.py                          everything, about seven minutes
+    scripts/bench_host.py                          everything, about eight minutes
     scripts/bench_host.py calls wakes              some parts
     scripts/bench_host.py crowd --asks 1000
     scripts/bench_host.py --quick                  a smoke test
@@ -16,7 +16,17 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from bench import calls, crowd, follow_ups, forks, memory, replies, tokens, wakes
+from bench import (
+    calls,
+    crowd,
+    follow_ups,
+    forks,
+    memory,
+    replies,
+    story,
+    tokens,
+    wakes,
+)
 from bench.script import exit_code, option_parser
 from bench.table import show
 
@@ -29,6 +39,7 @@ if TYPE_CHECKING:
 PARTS: dict[str, Callable[[Path, argparse.Namespace], list[Row]]] = {
     "calls": lambda root, chosen: calls.measure(root, chosen.rounds),
     "wakes": lambda root, chosen: wakes.measure(root, chosen.rounds),
+    "story": lambda root, chosen: story.measure(root, chosen.rounds),
     "tokens": lambda root, _: tokens.measure(root),
     "memory": lambda root, chosen: memory.measure(root, min(chosen.rounds, 5)),
     "follow-ups": lambda root, chosen: follow_ups.measure(root, chosen.rounds),

@@ -41,6 +41,9 @@ _ASKS = frozenset({"PreToolUse", "PermissionRequest"})
 # How a prompt names a request, and how its call is described (`request_tokens`).
 TOKEN = b"bridge:"
 DESCRIBED = "hostbridge: "
+# What the client is to put before the words of a hook that wakes the session.
+WOKEN = "From hostbridge, which the user installed:"
+_WAKE = "<task-notification>\n<summary>"
 # How deeply agents may be nested here; the limit that a user may set is lower.
 _MAX_DEPTH = 20
 _UNREAD = (
@@ -54,15 +57,23 @@ class _Unread(Exception):
     """A call that no rule can be asked about, where one might block it."""
 
 
-def main(full: Full, event: str, state: str, kind: str = "", *tasks: str) -> None:
-    """Answer one event, or go on as the full hook.
+def main(
+    full: Full,
+    event: str,
+    state: str,
+    kind: str = "",
+    *tasks: str,
+    begun: bytes = b"",
+) -> None:
+    """Answer one event, or go on as the full hook; `begun` is read of it already.
 
     `tasks` are what the library may have to do, apart from its agents' calls: "offer"
-    if requests may wait for the main thread, "launch" for the hook that sees Agent
+    if requests may wait for the main thread, "prompt" for a prompt while requests are
+    under way, "launch" for the hook that sees Agent
     calls begin, "rules" if a rule may concern the event, "steps" if a step may, "wait"
     if the turn may wait for the agent of this call.
     """
-    data = read_all()
+    data = begun + read_all()
     if "wait" in tasks:
         os.write(1, _waited(state, data))
         return
@@ -77,6 +88,8 @@ def main(full: Full, event: str, state: str, kind: str = "", *tasks: str) -> Non
 
 def _needs_full(event: str, state: str, data: bytes, tasks: Sequence[str]) -> bool:
     """Whether the library must see an event; a call that it need not see is noted."""
+    if "prompt" in tasks:
+        return not _is_own_wake(data)
     is_launch = "launch" in tasks
     is_due = "offer" in tasks or (is_launch and TOKEN in data.lower())
     has_agent = b'"agent_id"' in data
@@ -120,6 +133,23 @@ def _needs_full(event: str, state: str, data: bytes, tasks: Sequence[str]) -> bo
         or reads_unasked(run, fields)
         or _is_bound(event, state, fields, tasks, run)
         or not call_notes.before_tool(agents, fields, run, agent_id, tool)
+    )
+
+
+def _is_own_wake(data: bytes) -> bool:
+    """Whether a prompt is what a hook of ours has just woken the session with.
+
+    That hook has looked at all that a prompt makes us look at. The client's notice of
+    an agent's end names the agent first.
+
+    Source: measured on Claude Code 2.1.332.
+    """
+    prompt = _parse(data).get("prompt") if WOKEN.encode() in data else None
+    return (
+        isinstance(prompt, str)
+        and prompt.startswith(_WAKE)
+        and "<task-id>" not in prompt
+        and "<agent-message" not in prompt
     )
 
 

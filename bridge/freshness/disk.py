@@ -17,6 +17,7 @@ from typing import NamedTuple
 
 from bridge.freshness.looks import is_found, left_out
 from bridge.policy.made_folders import GIT, is_left_out
+from bridge.protocol.digest import sha256_of
 
 MAX_FILES = 20_000
 MAX_DEPTH = 64
@@ -108,15 +109,15 @@ class Disk:
         Raises:
             Unknowable: it cannot be read, or not in time.
         """
-        from hashlib import sha256
-
         if kind == "link":
             try:
-                return sha256(os.fsencode(os.readlink(path))).hexdigest()
+                return sha256_of(os.fsencode(os.readlink(path)))
             except OSError as exc:
                 raise Unknowable(f"{path}: {_why(exc)}") from None
         if kind != "file":
             return ""
+        from hashlib import sha256  # of large files the fastest
+
         digest = sha256()
         for part in self._parts(path):
             digest.update(part)

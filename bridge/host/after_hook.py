@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable
 
 from bridge.errors import StateUnavailable
-from bridge.host import offers, registration
+from bridge.host import offers, registration, waiting
 from bridge.host.context import HookContext
 from bridge.store import live_runs, sessions, subagent_runs, wakeups
 from bridge.store.store import Store
@@ -35,7 +35,7 @@ def settle(hook: HookContext, *, pause: Callable[[float], None] = time.sleep) ->
             changed = store.sweep(everything=True, limit_s=SWEEP_S)
             _go_on_with_flows(hook, store)
         if _is_open(hook):
-            offers.is_queue_empty(hook)
+            waiting.is_queue_empty(hook)
     except StateUnavailable:
         changed = 0
     if changed:

@@ -2,7 +2,6 @@
 
 from bridge.host import limits, request_tokens, runs
 from bridge.host.context import HookContext
-from bridge.host.handover import may_launch
 from bridge.host.launch import launch
 from bridge.protocol.hook_output import SILENT, HookOutput, deny, specific
 from bridge.protocol.ids import RequestId
@@ -10,6 +9,7 @@ from bridge.protocol.names import GENERAL
 from bridge.protocol.status import FINAL
 from bridge.store import sessions, subagent_runs
 from bridge.store.subagent_runs import AgentRun
+from bridge.store.tool_calls import callers
 
 
 def before_agent(hook: HookContext, caller: AgentRun | None) -> HookOutput:
@@ -122,7 +122,7 @@ def _nested(hook: HookContext, caller: AgentRun | None) -> HookOutput:
     """An agent inside a subagent: our agents may start one, but not with our tokens."""
     event = hook.event
     named = _named(hook)
-    if len(named) == 1 and may_launch(hook, named[0]):
+    if len(named) == 1 and _may_launch(hook, named[0]):
         return _handed_over(hook, caller, named[0])
     if named or _refuse_wrapped(hook) is not SILENT:
         return deny("hostbridge tokens are for the main conversation only.")
@@ -145,3 +145,9 @@ def _nested(hook: HookContext, caller: AgentRun | None) -> HookOutput:
         return SILENT
     in_foreground = {**tool_input, "run_in_background": False}
     return specific("PreToolUse", updatedInput=in_foreground)
+
+
+def _may_launch(hook: HookContext, request_id: str) -> bool:
+    """Whether the agent of this event was asked to start the agent of a request."""
+    known = callers(hook.store, hook.session.session_id)
+    return known.get(request_id) == hook.event.agent_id

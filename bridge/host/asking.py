@@ -15,7 +15,6 @@ from contextlib import suppress
 from bridge.errors import StateUnavailable
 from bridge.host.context import HookContext
 from bridge.protocol.ids import RequestId
-from bridge.protocol.judge import judge
 from bridge.protocol.question import KEY, MOST, Asked, told
 from bridge.protocol.request import Request
 from bridge.store import questions
@@ -55,6 +54,8 @@ def is_repeated(request: Request, words: str) -> bool:
     told_of = request.exchanges[: request.claim.told if request.claim else 0]
     if not told_of or KEY not in words:
         return False
+    from bridge.protocol.judge import judge
+
     question = judge(request, words).question
     return question is not None and question.words == told_of[-1].words
 

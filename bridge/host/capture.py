@@ -9,12 +9,19 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from bridge.bound.forks import is_shared
-from bridge.host import agent_usage, asking
+from bridge.host import agent_usage
 from bridge.host.context import HookContext
 from bridge.host.last_words import had_another_prompt, judged, said_now
-from bridge.host.offers import look_soon
-from bridge.host.run_ends import fail, keep_late, note_idle, publish, serves, together
+from bridge.host.run_ends import (
+    REPLACED,
+    fail,
+    keep_late,
+    note_idle,
+    publish,
+    serves,
+    together,
+)
+from bridge.host.waiting import look_soon
 from bridge.protocol.contract import prompt_digest, prompt_for
 from bridge.protocol.ids import RequestId
 from bridge.protocol.judge import Judgement
@@ -23,14 +30,11 @@ from bridge.protocol.request import Request
 from bridge.store import subagent_runs
 from bridge.store.live_runs import run_of
 from bridge.store.subagent_runs import AgentRun
-from bridge.store.variables import Holder
 
 if TYPE_CHECKING:
     from bridge.host.interim import Ahead
 
 MAX_CORRECTIONS = 2
-REPLACED = "see `hostbridge doctor` for hooks that rewrite Agent calls"
-RECEIPT = "hostbridge delivered this answer to the program that asked."
 WITHDRAWN = "the yes was taken back before its agent had answered (share_conversation)"
 INTERIM = "interim: agents that it started had not ended"
 UNHEARD = (
@@ -93,10 +97,13 @@ def _decided(
     ahead: Ahead | None,
 ) -> str | None:
     """What becomes of the words that an agent ends with; returns as `take_words`."""
-    if run.is_fork and not is_shared(hook.settings, hook.store.place):
-        # Its words, right or wrong, would go to whoever asked.
-        fail(hook, run, "not_shared", source=source, detail=WITHDRAWN)
-        return None
+    if run.is_fork:
+        from bridge.bound.forks import is_shared
+
+        if not is_shared(hook.settings, hook.store.place):
+            # Its words, right or wrong, would go to whoever asked.
+            fail(hook, run, "not_shared", source=source, detail=WITHDRAWN)
+            return None
     verdict = judged(hook, run, request, words)
     if verdict.question is not None and serves(run, request):
         return _ask(hook, run, verdict.question, words, source, ahead)
@@ -120,6 +127,7 @@ def _left_at(hook: HookContext, run: AgentRun) -> str:
     if not os.path.lexists(f"{hook.agents_folder}{run.agent_id}.steps"):
         return ""
     from bridge.store.step_states import left_at
+    from bridge.store.variables import Holder
 
     return left_at(hook.store, Holder.agent(run.agent_id))
 
@@ -136,6 +144,8 @@ def _ask(
 
     Otherwise it may end: the request waits for the reply, and the agent goes on then.
     """
+    from bridge.host import asking
+
     is_over = ahead is None
     found = hook.store.find_unfinished(RequestId(run.request_id))
     if found is not None and run_of(hook.store.place, run.request_id):

@@ -234,8 +234,12 @@ def _handler_of(event_name: str) -> Callable[[HookContext], HookOutput]:
         "SessionStart", "CwdChanged", "PostModelSwitch", "SessionEnd",
     ):  # fmt: skip
         from bridge.host.session_events import HANDLERS
-    elif event_name in ("UserPromptSubmit", "Stop", "StopFailure"):
+    elif event_name in ("UserPromptSubmit", "Stop"):
         from bridge.host.turn_events import HANDLERS
+    elif event_name == "StopFailure":
+        from bridge.host.unseen_ends import HANDLERS
+    elif event_name == "SubagentStop":
+        from bridge.host.seen_ends import HANDLERS
     else:
         from bridge.host.tool_events import HANDLERS
     return HANDLERS.get(event_name, lambda _hook: SILENT)

@@ -27,7 +27,7 @@ from bridge.protocol.request import Request
 from bridge.store import Found, sessions
 from bridge.store.clock import uptime
 from bridge.store.subagent_runs import AgentRun
-from bridge.store.tool_calls import BESIDE, callers, find_handover, note_handover
+from bridge.store.tool_calls import BESIDE, find_handover, note_handover
 
 if TYPE_CHECKING:
     from bridge.agents.definition import Definition
@@ -221,32 +221,6 @@ def can_start(agent_type: str | None, run: AgentRun | None, depth: int) -> bool:
     if run is not None and not permits(run.tools, run.blocked_tools, "Agent"):
         return False
     return agent_type not in _WITHOUT_AGENT and depth <= _LAST_LEVEL
-
-
-def may_launch(hook: HookContext, request_id: str) -> bool:
-    """Whether the agent of this event was asked to start the agent of a request."""
-    known = callers(hook.store, hook.session.session_id)
-    return known.get(request_id) == hook.event.agent_id
-
-
-def note_wait(hook: HookContext, request: Request) -> None:
-    """Have the turn wait for the agent, if a rule gave it what a call was to do.
-
-    Without a terminal or a stream the call itself waits.
-    """
-    if hook.session.one_shot:
-        return
-    store = hook.store
-    if request.request_id not in callers(store, hook.session.session_id):
-        return
-    note = {
-        "requestId": request.request_id,
-        "agent": request.agent_type,
-        "until": uptime(store.clock).ms + request.deadline_ms - store.now_ms(),
-    }
-    with store.folder("agents") as folder:
-        name = f"{hook.event.tool_use_id}.wait"
-        folder.replace(name, json.dumps(note).encode(), durable=False)
 
 
 def _offer(spawn: Spawn, request_id: str) -> Told:

@@ -5,10 +5,15 @@ of our own agents are denied (`gate.last_word`). An alarm bounds the time,
 `bridge.protocol.hook_output` the output.
 """
 
+from __future__ import annotations
+
+# `signal` itself makes enums of its numbers.
+import _signal as signal  # type: ignore[import-not-found]  # has no stubs
 import os
-import signal
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Sequence
 from contextlib import suppress
+from typing import TYPE_CHECKING
 
 from bridge.bound.gate import last_word, read_all
 from bridge.errors import StateRefused
@@ -16,9 +21,44 @@ from bridge.host import dispatch
 from bridge.protocol.hook_output import SILENT, HookOutput, with_line
 from bridge.store.hook_log import log_failure
 
+if TYPE_CHECKING:
+    from importlib.machinery import ModuleSpec
+
 TIME_LIMIT_S = 20
 # For what is done after the client has its answer.
 LATER_LIMIT_S = 20
+
+
+# Of Jython: the standard library looks for it in vain.
+_NOWHERE = "org"
+
+
+class _Installed:
+    """Finds what is installed, once something is wanted that is not there.
+
+    Looking into `site-packages` and its `.pth` files takes longer than most events.
+    """
+
+    @staticmethod
+    def find_spec(
+        name: str, path: Sequence[str] | None = None, _target: object = None
+    ) -> ModuleSpec | None:
+        """Have all that is installed found from now on, and find this."""
+        top = name.partition(".")[0]
+        if path is not None or top == _NOWHERE or top in sys.stdlib_module_names:
+            return None
+        sys.meta_path.remove(_Installed)
+        import site
+
+        site.main()
+        found = (each.find_spec(name, path, None) for each in sys.meta_path)
+        return next(filter(None, found), None)
+
+
+def use_what_is_installed() -> None:
+    """Find installed libraries in a Python that was started without them (-S)."""
+    if sys.flags.no_site:
+        sys.meta_path.append(_Installed)
 
 
 class _TooLong(BaseException):
@@ -26,9 +66,17 @@ class _TooLong(BaseException):
 
 
 def main(
-    event_name: str = "", kind: str = "", state: str = "", data: bytes | None = None
+    event_name: str = "",
+    kind: str = "",
+    state: str = "",
+    data: bytes | None = None,
+    *,
+    begun: bytes = b"",
 ) -> None:
-    """Answer the event, which is on stdin if it was not read yet; never returns."""
+    """Answer the event, which is on stdin if it was not read yet; never returns.
+
+    `begun` is what somebody has read from there before.
+    """
     output = SILENT
     signal.signal(signal.SIGALRM, _too_long)
     # The scripts have set an alarm that ends the process; part of it may have passed.
@@ -36,7 +84,7 @@ def main(
     # Repeatedly: an exception raised in a destructor is lost.
     signal.setitimer(signal.ITIMER_REAL, min(TIME_LIMIT_S, left), 1)
     try:
-        data = read_all() if data is None else data
+        data = begun + read_all() if data is None else data
         output = dispatch.answer(data, event_name, kind, state)
     except (Exception, _TooLong) as exc:  # noqa: BLE001 - fails open, whatever it was
         # What follows must not be interrupted half way.

@@ -18,6 +18,7 @@ from typing import Any, Literal
 
 from bridge.bound.answer_wait import WAIT_S
 from bridge.bound.call_notes import SKILL_COMMAND, meaning_of
+from bridge.bound.gate import WOKEN
 from bridge.policy.tool_classes import (
     CLASSES,
     HANDBACK,
@@ -49,7 +50,7 @@ TIMEOUT_S = 30
 WAKE = {
     "asyncRewake": True,
     "rewakeSummary": "a program asks",
-    "rewakeMessage": "From hostbridge, which the user installed:",
+    "rewakeMessage": WOKEN,
 }
 
 

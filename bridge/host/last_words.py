@@ -6,12 +6,11 @@ Nothing is decided here: `bridge.host.capture` does, by what this says.
 from __future__ import annotations
 
 import os
+from typing import TYPE_CHECKING
 
 from bridge.config import has_cd_path
-from bridge.host import asking, transcript
+from bridge.host import transcript
 from bridge.host.context import HookContext
-from bridge.policy.seen_commands import as_claimed
-from bridge.policy.shell_signs import is_searched
 from bridge.process.time_limit import TooSlow, within
 from bridge.protocol.contract import prompt_for
 from bridge.protocol.ids import RequestId
@@ -20,6 +19,9 @@ from bridge.protocol.question import KEY
 from bridge.protocol.request import Request
 from bridge.store import tool_calls
 from bridge.store.subagent_runs import AgentRun
+
+if TYPE_CHECKING:
+    from bridge.protocol.claimed_commands import ToolCall
 
 # How long the check of one answer may take, in seconds.
 JUDGE_S = 8
@@ -31,14 +33,7 @@ def judged(hook: HookContext, run: AgentRun, request: Request, words: str) -> Ju
         # Before the time limit: an interrupted import leaves half a module.
         import bridge.protocol.json_schema  # noqa: F401
 
-    calls = tool_calls.seen_calls(hook.store, run.agent_id)
-    here = run.folder or os.path.realpath(hook.store.place.project)
-    calls = [as_claimed(call, here) for call in calls]
-    if has_cd_path():
-        calls = [
-            call._replace(within=None) if is_searched(call.command or "") else call
-            for call in calls
-        ]
+    calls = _seen_calls(hook, run)
     try:
         with within(JUDGE_S):
             return judge(
@@ -55,6 +50,24 @@ def judged(hook: HookContext, run: AgentRun, request: Request, words: str) -> Ju
             complaint="the answer could not be checked against its schema within "
             f"{JUDGE_S} s",
         )
+
+
+def _seen_calls(hook: HookContext, run: AgentRun) -> list[ToolCall]:
+    """The agent's commands as an answer may claim them."""
+    calls = tool_calls.seen_calls(hook.store, run.agent_id)
+    if not calls:
+        return []
+    from bridge.policy.seen_commands import as_claimed
+    from bridge.policy.shell_signs import is_searched
+
+    here = run.folder or os.path.realpath(hook.store.place.project)
+    calls = [as_claimed(call, here) for call in calls]
+    if has_cd_path():
+        calls = [
+            call._replace(within=None) if is_searched(call.command or "") else call
+            for call in calls
+        ]
+    return calls
 
 
 def had_another_prompt(
@@ -88,6 +101,8 @@ def said_now(
     if continued is None or not run.continued_from or source == "SubagentHandback":
         return words
     if request.goes_on:
+        from bridge.host import asking
+
         repeats = asking.is_repeated(request, words)
     else:
         before = hook.store.find(RequestId(continued.after))

@@ -6,6 +6,7 @@ State is durable before the rewrite is printed.
 
 from __future__ import annotations
 
+import json
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -16,11 +17,10 @@ from bridge.agents.registry import Registry
 from bridge.bound import forks
 from bridge.bound.agent_limits import agents_above, check_rule_set, limits_of
 from bridge.errors import BridgeError, StateUnavailable
-from bridge.host import agent_usage, limits, request_tokens
+from bridge.host import limits, request_tokens
 from bridge.host.budget_news import with_news
 from bridge.host.context import HookContext
 from bridge.host.continuing import agreed, checked
-from bridge.host.handover import note_wait
 from bridge.host.offers import judge_for, note_taken_up
 from bridge.protocol.claim import Continued
 from bridge.protocol.contract import prompt_digest, prompt_for
@@ -35,9 +35,11 @@ from bridge.protocol.status import Status
 from bridge.protocol.wording import one_line
 from bridge.store import idle_agents, sessions, subagent_runs
 from bridge.store.charges import note_no_launch
+from bridge.store.clock import uptime
 from bridge.store.location import check_folder
 from bridge.store.pins import Pins
 from bridge.store.subagent_runs import AgentRun
+from bridge.store.tool_calls import callers
 
 if TYPE_CHECKING:
     from bridge.agents.definition import Definition
@@ -87,7 +89,7 @@ def launch(hook: HookContext, request: Request, status: Status) -> HookOutput:
     subagent_runs.note_call(hook.store, run)
     if continued is None:
         # After another call no hook waits: its answer comes as the client's notice.
-        note_wait(hook, request)
+        _note_wait(hook, request)
     # Before it counts as launched: in between it would count nowhere.
     left_ms = max(0, request.deadline_ms - now_ms)
     sessions.note_launch(hook.store, hook.session, run.tool_use_id, left_ms=left_ms)
@@ -155,6 +157,8 @@ def _continuing(hook: HookContext, continued: Continued | None) -> dict[str, Any
     """What the record says of an agent that is asked again."""
     if continued is None:
         return {}
+    from bridge.host import agent_usage
+
     taken = agent_usage.taken_so_far(hook.event, continued.agent_id)
     return {
         "agent_id": continued.agent_id,
@@ -322,3 +326,23 @@ def _rewrite(hook: HookContext, request: Request) -> HookOutput:
         tool_input["run_in_background"] = False
     context = f" (context: {request.context_from})" if request.context_from else ""
     return allow(tool_input, f"hostbridge: {who} asks {request.agent_type}{context}")
+
+
+def _note_wait(hook: HookContext, request: Request) -> None:
+    """Have the turn wait for the agent, if a rule gave it what a call was to do.
+
+    Without a terminal or a stream the call itself waits.
+    """
+    if hook.session.one_shot:
+        return
+    store = hook.store
+    if request.request_id not in callers(store, hook.session.session_id):
+        return
+    note = {
+        "requestId": request.request_id,
+        "agent": request.agent_type,
+        "until": uptime(store.clock).ms + request.deadline_ms - store.now_ms(),
+    }
+    with store.folder("agents") as folder:
+        name = f"{hook.event.tool_use_id}.wait"
+        folder.replace(name, json.dumps(note).encode(), durable=False)

@@ -10,14 +10,9 @@ otherwise the agent would go on.
 
 from contextlib import suppress
 
-from bridge.bound.budgets import find_spent
 from bridge.bound.call_notes import before_tool, forget_call, has_turns, note_denied
-from bridge.bound.forks import OF_THE_MAIN_THREAD
 from bridge.errors import StateUnavailable
-from bridge.host import transcript
-from bridge.host.budget_news import session_now
 from bridge.host.context import HookContext
-from bridge.host.run_ends import fail
 from bridge.policy.tool_lists import permits
 from bridge.protocol.failure_codes import FailureCode
 from bridge.protocol.hook_output import HookOutput, deny
@@ -32,6 +27,21 @@ MAX_WARNINGS = 2
 _MAX_CALL = 80
 # How long before its deadline an agent is told to answer, at most.
 LAST_MS = 60_000
+
+
+def note_bound(
+    hook: HookContext, run: AgentRun, *, background: bool | None = None
+) -> None:
+    """Write the subagent's id into the claim, for people and for Stop."""
+    if run.nested:
+        return
+    update: dict[str, object] = {"agent_id": run.agent_id or None}
+    if background is not None:
+        update["background"] = background
+    with suppress(StateUnavailable):
+        hook.store.change_claim(
+            RequestId(run.request_id), run.host, lambda claim: claim.with_(**update)
+        )
 
 
 def refuse(hook: HookContext, run: AgentRun) -> HookOutput | None:
@@ -122,6 +132,8 @@ def is_off(hook: HookContext) -> bool:
 
 def _keep_from(hook: HookContext, run: AgentRun, tool: str) -> HookOutput:
     """Say that the definition denies this tool to the agent."""
+    from bridge.bound.forks import OF_THE_MAIN_THREAD
+
     why = f"the definition of this agent keeps {tool} from it"
     if run.is_fork and tool in OF_THE_MAIN_THREAD:
         why = f"a fork of the session has no {tool}"
@@ -144,6 +156,8 @@ def _hurry(
     All calls of one message get the same warning: until they are over, the agent has
     not heard of it.
     """
+    from bridge.host import transcript
+
     call_id = hook.event.text("tool_use_id")
     message = transcript.message_of(hook.event, run.agent_id, call_id) or call_id
     note_denied(hook.agents_folder, run.agent_id, call_id)
@@ -159,6 +173,8 @@ def _hurry(
             # Its words are not the answer: its caller still has time to speak.
             subagent_runs.end(hook.store, run)
         else:
+            from bridge.host.run_ends import fail
+
             fail(hook, run, code, detail="the agent went on working", source="limit")
     return deny(f"hostbridge: {what} up.", stop=True)
 
@@ -171,6 +187,9 @@ def refuse_nested(hook: HookContext, run: AgentRun) -> HookOutput | None:
     """Why an agent of ours may start no agent of its own; None when it may."""
     if run.depth + 1 > hook.settings.max_depth:
         return _too_deep(hook, run.depth + 1)
+    from bridge.bound.budgets import find_spent
+    from bridge.host.budget_news import session_now
+
     if spent := find_spent(session_now(hook), uptime(hook.store.clock)):
         return deny(f"hostbridge: {spent.why}. Do the work yourself.")
     if wide := _too_wide(hook, run):

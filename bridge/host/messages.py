@@ -6,11 +6,10 @@ What the call is for, and what the client says to it, is in `continuing`.
 from contextlib import suppress
 
 from bridge.errors import StateUnavailable
-from bridge.host.capture import REPLACED
 from bridge.host.context import HookContext
-from bridge.host.offers import look_soon
-from bridge.host.run_ends import fail
+from bridge.host.run_ends import REPLACED, fail
 from bridge.host.unseen_ends import LAUNCHED
+from bridge.host.waiting import look_soon
 from bridge.protocol.contract import prompt_digest
 from bridge.protocol.hook_output import SILENT, HookOutput, specific
 from bridge.protocol.ids import RequestId

@@ -16,9 +16,9 @@ from bridge.host.capture import take_last_words
 from bridge.host.client_errors import code_of
 from bridge.host.context import HookContext
 from bridge.host.missed_ends import end_without_words
-from bridge.host.offers import look_soon
 from bridge.host.request_tokens import described_ids
 from bridge.host.run_ends import fail, line_about
+from bridge.host.waiting import look_soon
 from bridge.protocol.hook_output import SILENT, HookOutput, swallow
 from bridge.store import subagent_runs
 from bridge.store.charges import note_tokens

@@ -13,8 +13,8 @@ from bridge.errors import StateUnavailable
 from bridge.host.budget_news import session_now
 from bridge.host.context import HookContext
 from bridge.host.continuing import joined, verdict
-from bridge.host.denied_agents import why_no_agents
 from bridge.host.request_tokens import instruction
+from bridge.host.waiting import look_soon
 from bridge.protocol.claim import Claim
 from bridge.protocol.failure_codes import FailureCode, explain
 from bridge.protocol.ids import RequestId
@@ -165,6 +165,8 @@ def _repeat(hook: HookContext, *, at_once: bool) -> list[Request]:
 
     Those that cannot be written down now are left for the next look.
     """
+    from bridge.host.denied_agents import why_no_agents
+
     now_ms = hook.now_ms()
     again: list[Request] = []
     for request, claim in open_offers(hook)[:MAX_NAMED]:
@@ -307,25 +309,3 @@ def agents_run(hook: HookContext) -> bool:
         run.host == hook.session.host and run.state != "ended" and not run.nested
         for run in subagent_runs.all_runs(hook.store)
     )
-
-
-def look_soon(hook: HookContext) -> None:
-    """Have the session look at the queue again, idle or not, if anything waits."""
-    if not is_queue_empty(hook):
-        wakeups.wake(hook.store, [hook.session])
-
-
-def is_queue_empty(hook: HookContext) -> bool:
-    """Whether nothing waits; if so, the shell hook rests until that changes.
-
-    Without the mark each idle hook would list the folder, which takes longer if it once
-    held many requests.
-    """
-    sessions.mark_looked(hook.store, hook.session.session_id)
-    is_empty = False
-    try:
-        is_empty = not hook.store.has_waiting()
-    finally:
-        if not is_empty:
-            sessions.look_again(hook.store, hook.session.session_id)
-    return is_empty

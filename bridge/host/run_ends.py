@@ -6,17 +6,15 @@ What it took is in the response, in its budgets, and in the run of a flow.
 from __future__ import annotations
 
 from contextlib import suppress
+from typing import TYPE_CHECKING
 
-from bridge.bound.forks import is_shared
 from bridge.errors import StateUnavailable
 from bridge.host import agent_usage
-from bridge.host.answer_reads import keep_reads
 from bridge.host.context import HookContext
-from bridge.host.offers import end_try, look_soon
+from bridge.host.waiting import look_soon
 from bridge.protocol.claim import Claim
 from bridge.protocol.failure_codes import FailureCode, explain
 from bridge.protocol.ids import RequestId
-from bridge.protocol.judge import Judgement
 from bridge.protocol.names import MODEL_NAMES
 from bridge.protocol.question import asks_words
 from bridge.protocol.request import Request
@@ -26,6 +24,13 @@ from bridge.protocol.wording import one_line
 from bridge.store import idle_agents, subagent_runs
 from bridge.store.charges import note_in_run
 from bridge.store.subagent_runs import AgentRun
+
+if TYPE_CHECKING:
+    from bridge.protocol.judge import Judgement
+
+
+REPLACED = "see `hostbridge doctor` for hooks that rewrite Agent calls"
+RECEIPT = "hostbridge delivered this answer to the program that asked."
 
 
 def publish(
@@ -55,7 +60,10 @@ def publish(
         note_idle(hook, run, request)
     response, tokens = _with_usage(hook, run, request, response)
     hook.store.publish(response, source=source)
-    # Whoever asked does not wait for that; while the run is on record, it is under way.
+    # Whoever asked does not wait for that, nor for what it imports; while the run is on
+    # record, it is under way.
+    from bridge.host.answer_reads import keep_reads
+
     keep_reads(hook, run, request, response)
     _free(hook, run, tokens)
 
@@ -109,6 +117,8 @@ def fail(
         # No other agent than that one may be asked.
         hook.store.publish(response, source=source)
     else:
+        from bridge.host.offers import end_try
+
         end_try(hook, response, lambda claim: _is_of(run, claim), source=source)
     _free(hook, run, tokens)
 
@@ -144,8 +154,11 @@ def _for_asker(hook: HookContext, run: AgentRun, words: str) -> str:
 
     None of a fork's, however it ends, once its user's yes has been taken back.
     """
-    is_withheld = run.is_fork and not is_shared(hook.settings, hook.store.place)
-    return "" if is_withheld else words
+    if not run.is_fork:
+        return words
+    from bridge.bound.forks import is_shared
+
+    return words if is_shared(hook.settings, hook.store.place) else ""
 
 
 def line_about(hook: HookContext, request_id: str) -> str:

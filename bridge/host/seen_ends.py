@@ -4,9 +4,10 @@ SubagentStop has the agent's last message. In auto mode the answer comes through
 tool SubagentHandback instead, before the agent stops.
 """
 
-from bridge.host import agent_usage, asking, interim
-from bridge.host.capture import RECEIPT, take_words
+from bridge.host import agent_usage, interim, lost_agents, runs
+from bridge.host.capture import take_words
 from bridge.host.context import HookContext
+from bridge.host.run_ends import RECEIPT
 from bridge.protocol.hook_output import (
     MAX_CONTEXT,
     SILENT,
@@ -28,8 +29,14 @@ ASKED = (
 )
 
 
-def subagent_stop(hook: HookContext, run: AgentRun) -> HookOutput:
-    """SubagentStop: the agent wants to end; its last message is the answer."""
+def agent_stopped(hook: HookContext) -> HookOutput:
+    """SubagentStop: the last words of our agents count, if their record is there."""
+    run = runs.find_run(hook.store, hook.event)
+    return lost_agents.refuse(hook) if run is None else _stopped(hook, run)
+
+
+def _stopped(hook: HookContext, run: AgentRun) -> HookOutput:
+    """The agent wants to end; its last message is the answer."""
     run, ahead = interim.look_ahead(hook, run)
     words = hook.event.text("last_assistant_message")
     if not run.nested:
@@ -77,6 +84,8 @@ def before_handback(hook: HookContext, run: AgentRun) -> HookOutput:
         subagent_runs.keep_report(hook.store, run, words)
         subagent_runs.end(hook.store, run)
         return SILENT
+    from bridge.host import asking
+
     if asking.waits(hook, run.request_id) and not hook.session.one_shot:
         return deny(ASKED, stop=True)
     if run.answer_to_host and not subagent_runs.is_awaited(hook.store, run):
@@ -88,3 +97,6 @@ def before_handback(hook: HookContext, run: AgentRun) -> HookOutput:
         # swallows.
         return deny(RECEIPT, stop=True)
     return allow({**tool_input, "message": RECEIPT})
+
+
+HANDLERS = {"SubagentStop": agent_stopped}

@@ -11,7 +11,6 @@ from collections.abc import Iterable
 from contextlib import suppress
 
 from bridge.errors import BridgeError
-from bridge.host import runs
 from bridge.host.context import HookContext
 from bridge.protocol.hook_output import HookOutput, with_more
 from bridge.protocol.wording import MAX_NOTE, one_line
@@ -26,6 +25,8 @@ def tell_later(hook: HookContext, notes: Iterable[str]) -> None:
 
     Without a terminal nobody reads them there: `hostbridge show` has them too.
     """
+    from bridge.host import runs
+
     lines = [one_line(note, MAX_NOTE) for note in notes]
     run = runs.find_run(hook.store, hook.event)
     with suppress(BridgeError, OSError), hook.store.state() as state, state.hold():

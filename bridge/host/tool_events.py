@@ -7,20 +7,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from bridge.config import has_cd_path
-from bridge.host import interim, limits, lost_agents, runs, unseen_ends
-from bridge.host.agent_calls import before_agent, before_message
+from bridge.host import limits, runs
 from bridge.host.context import HookContext
 from bridge.host.events import HookEvent
-from bridge.host.seen_ends import before_handback, subagent_stop
-from bridge.host.user_rules import rules_of
-from bridge.policy.shell_signs import is_searched
 from bridge.policy.tool_classes import MESSAGE, QUESTION, is_own
-from bridge.policy.tool_lists import is_unasked, reads_unasked
 from bridge.protocol import hook_output as output
 from bridge.protocol.wording import one_line
-from bridge.store.linked_worktree import find_linked, worktrees_of
 from bridge.store.live_runs import some_live
-from bridge.store.real_path import real_path
 from bridge.store.subagent_runs import AgentRun
 from bridge.store.tool_calls import Agent, SessionAgent, note_caller
 
@@ -51,16 +44,24 @@ def pre_tool_use(hook: HookContext) -> output.HookOutput:
         return before_question(hook)
     run = runs.find_run(hook.store, event)
     if event.agent_id and run is None:
+        from bridge.host import lost_agents
+
         refused = lost_agents.refuse(hook)
         if refused != output.SILENT:
             return refused
     if event.is_agent_call:
+        from bridge.host.agent_calls import before_agent
+
         return before_agent(hook, run)
     if event.tool == MESSAGE and not event.agent_id:
+        from bridge.host.agent_calls import before_message
+
         return before_message(hook)
     if run is None:
         return output.SILENT
     if event.tool == "SubagentHandback":
+        from bridge.host.seen_ends import before_handback
+
         return before_handback(hook, run)
     return _tool_call(hook, run)
 
@@ -83,10 +84,11 @@ def _for_the_user(event: HookEvent) -> output.HookOutput | None:
 
 def _tool_call(hook: HookContext, run: AgentRun) -> output.HookOutput:
     """A tool call in our subagent that the gate did not simply allow."""
-    event = hook.event
-    unseen_ends.note_bound(hook, run)
+    limits.note_bound(hook, run)
     refused = limits.refuse(hook, run) or _held_to_grants(hook, run)
-    if refused is None and event.tool == MESSAGE:
+    if refused is None and hook.event.tool == MESSAGE:
+        from bridge.host import interim
+
         refused = interim.refuse_message(hook, run)
     return refused or output.SILENT
 
@@ -95,6 +97,8 @@ def permission_request(hook: HookContext) -> output.HookOutput:
     """No dialog from our agents: whatever the user is typing could answer it."""
     run = runs.find_run(hook.store, hook.event)
     if run is None:
+        from bridge.host import lost_agents
+
         return lost_agents.refuse(hook)
     tool = hook.event.tool or "this tool"
     from bridge.policy.permissions import is_granted, is_withheld, looks
@@ -121,6 +125,8 @@ def _held_to_grants(hook: HookContext, run: AgentRun) -> output.HookOutput | Non
     or the user's own settings allow it. In a mode that asks, the client does not ask
     about the session's own folder: what is private there is refused.
     """
+    from bridge.policy.tool_lists import is_unasked, reads_unasked
+
     data, raw = run.to_data(), hook.event.raw
     is_held = is_unasked(data, raw)
     if not is_held and not reads_unasked(data, raw):
@@ -147,6 +153,9 @@ def _call_of(hook: HookContext, run: AgentRun) -> Call:
     from dataclasses import replace
 
     from bridge.policy.permissions import Call
+    from bridge.policy.shell_signs import is_searched
+    from bridge.store.linked_worktree import find_linked, worktrees_of
+    from bridge.store.real_path import real_path
 
     place = hook.store.place
     project = run.folder or str(place.project)
@@ -218,6 +227,8 @@ def _user_asks(hook: HookContext, call: Call) -> bool:
 def _rules_of_user(
     hook: HookContext, behavior: Literal["allow", "ask", "deny"]
 ) -> list[str]:
+    from bridge.host.user_rules import rules_of
+
     return rules_of(hook.settings, hook.store.place, behavior)
 
 
@@ -243,16 +254,12 @@ def _refused(hook: HookContext, run: AgentRun, why: str) -> str:
     )
 
 
-def agent_stopped(hook: HookContext) -> output.HookOutput:
-    """SubagentStop: the last words of our agents count, if their record is there."""
-    run = runs.find_run(hook.store, hook.event)
-    return lost_agents.refuse(hook) if run is None else subagent_stop(hook, run)
-
-
 def tool_failed(hook: HookContext) -> output.HookOutput:
     """PostToolUseFailure: only what starts an agent, or asks one again, concerns us."""
     if hook.event.is_agent_call:
-        return unseen_ends.agent_call_failed(hook)
+        from bridge.host.unseen_ends import agent_call_failed
+
+        return agent_call_failed(hook)
     if hook.event.tool == MESSAGE:
         from bridge.host.messages import message_failed
 
@@ -264,5 +271,4 @@ HANDLERS = {
     "PreToolUse": pre_tool_use,
     "PostToolUseFailure": tool_failed,
     "PermissionRequest": permission_request,
-    "SubagentStop": agent_stopped,
 }

@@ -3,11 +3,8 @@
 from contextlib import suppress
 
 from bridge.errors import StateUnavailable
-from bridge.host import unseen_ends
 from bridge.host.budget_news import with_news
 from bridge.host.context import HookContext
-from bridge.host.missed_ends import hear_finished
-from bridge.host.notices import is_notice, parse_notice, take_notice, take_stop_by_user
 from bridge.host.offers import (
     REPEAT_AFTER_MS,
     agents_run,
@@ -21,6 +18,14 @@ from bridge.store.wakeups import sweep
 
 def user_prompt(hook: HookContext) -> HookOutput:
     """A prompt: a notice about our agent is taken, anything else may carry an offer."""
+    from bridge.host.missed_ends import hear_finished
+    from bridge.host.notices import (
+        is_notice,
+        parse_notice,
+        take_notice,
+        take_stop_by_user,
+    )
+
     prompt = hook.event.text("prompt")
     notice = parse_notice(prompt)
     if notice is not None:
@@ -51,7 +56,9 @@ def _look_again(hook: HookContext) -> None:
 
 def stop(hook: HookContext) -> HookOutput:
     """The turn ends: settle what ended unseen, then offer, within our own limit."""
-    unseen_ends.reconcile(hook)
+    from bridge.host.unseen_ends import reconcile
+
+    reconcile(hook)
     sweep(hook.store)
     if agents_run(hook) or hook.session.stop_offers >= sessions.MAX_STOP_OFFERS:
         return SILENT
@@ -68,5 +75,4 @@ def stop(hook: HookContext) -> HookOutput:
 HANDLERS = {
     "UserPromptSubmit": lambda hook: with_news(hook, user_prompt(hook)),
     "Stop": lambda hook: with_news(hook, stop(hook)),
-    "StopFailure": unseen_ends.stop_failure,
 }

@@ -9,19 +9,13 @@ Source: measured on Claude Code 2.1.330.
 
 import re
 import time
-from contextlib import suppress
 from functools import partial
 from itertools import filterfalse
 from typing import Any
 
-from bridge.errors import StateUnavailable
-from bridge.host import agent_usage, interim, runs, transcript
-from bridge.host.capture import RECEIPT, REPLACED, take_words
-from bridge.host.client_errors import code_of, code_of_kind
+from bridge.host import agent_usage, interim, limits, runs, transcript
 from bridge.host.context import HookContext
-from bridge.host.missed_ends import end_missed, end_without_words, hear_finished
-from bridge.host.offers import decline, open_offers, wake_others
-from bridge.host.run_ends import fail, line_about
+from bridge.host.run_ends import RECEIPT, REPLACED, fail, line_about
 from bridge.protocol.contract import prompt_digest, prompt_for
 from bridge.protocol.failure_codes import FailureCode, explain
 from bridge.protocol.hook_output import SILENT, HookOutput, specific, tell_user
@@ -59,11 +53,13 @@ def after_agent(hook: HookContext) -> HookOutput:
     if not run.nested and _was_replaced(hook, run):
         # Before the launch is noted as seen: words that come meanwhile would count.
         fail(hook, run, "prompt_replaced", detail=REPLACED, source=source)
-    note_bound(hook, run, background=in_background)
+    limits.note_bound(hook, run, background=in_background)
     if in_background:
         return SILENT if run.nested else _launched(result)
     if run.state != "ended" and not run.nested:
         # Otherwise these are the client's copy of words that were captured before.
+        from bridge.host.capture import take_words
+
         take_words(hook, run, _body(result), source=source)
     agent_usage.settle(hook, run, result.get("totalTokens"))
     if run.nested:
@@ -108,21 +104,6 @@ def _launched(result: dict[str, Any]) -> HookOutput:
     return specific("PostToolUse", updatedToolOutput=receipt)
 
 
-def note_bound(
-    hook: HookContext, run: AgentRun, *, background: bool | None = None
-) -> None:
-    """Write the subagent's id into the claim, for people and for Stop."""
-    if run.nested:
-        return
-    update: dict[str, object] = {"agent_id": run.agent_id or None}
-    if background is not None:
-        update["background"] = background
-    with suppress(StateUnavailable):
-        hook.store.change_claim(
-            RequestId(run.request_id), run.host, lambda claim: claim.with_(**update)
-        )
-
-
 def _body(result: dict[str, Any]) -> str:
     """The agent's words in a foreground result, without what the client put around."""
     handback = result.get("handbackReport")
@@ -145,6 +126,8 @@ def agent_call_failed(hook: HookContext) -> HookOutput:
     run = subagent_runs.find_call(hook.store, hook.event.tool_use_id)
     if run is None:
         return SILENT
+    from bridge.host.client_errors import code_of
+
     error = hook.event.text("error")
     interrupted = hook.event.raw.get("is_interrupt") is True
     code = "agent_stopped" if interrupted else code_of(error)
@@ -163,6 +146,9 @@ def stop_failure(hook: HookContext) -> HookOutput:
 
     Source: Claude Code 2.1.330, whose text it is if `error` names a kind.
     """
+    from bridge.host.client_errors import code_of_kind
+    from bridge.host.offers import decline, open_offers
+
     run = runs.find_run(hook.store, hook.event)
     error = " ".join(
         text
@@ -232,6 +218,20 @@ def reconcile(hook: HookContext) -> None:
             )
             fail(hook, run, "agent_error", detail=detail, source="Stop", is_final=True)
             subagent_runs.drop(hook.store, run)
+    _end_missing(hook, missing, known, running)
+
+
+def _end_missing(
+    hook: HookContext,
+    missing: list[AgentRun],
+    known: list[AgentRun],
+    running: frozenset[str],
+) -> None:
+    """End those that nothing wakes again, and no other hook ends."""
+    if not missing:
+        return
+    from bridge.host.missed_ends import end_missed
+
     asleep = partial(interim.may_be_woken, hook, known=known, running=running)
     for run in _unheard(hook, [*filterfalse(asleep, missing)]):
         end_missed(hook, run, source="Stop")
@@ -287,14 +287,22 @@ def take_stopped(hook: HookContext, request_id: str) -> None:
         if run.request_id == request_id and not run.nested and run.agent_id:
             known = runs.client_notes(hook.event, run.agent_id)
             if known.get("stoppedByUser") is True:
+                from bridge.host.missed_ends import end_without_words
+
                 end_without_words(hook, run, "agent_stopped", "by the user", "user")
 
 
 def release_all(hook: HookContext) -> None:
     """A session ends, or loses our hooks: let go of everything this process held."""
+    from bridge.host.missed_ends import hear_finished
+    from bridge.host.offers import wake_others
+
     hear_finished(hook)
     hook.store.sweep(leaving=hook.session.host)
     for run in subagent_runs.all_runs(hook.store):
         if run.host == hook.session.host:
             subagent_runs.drop(hook.store, run)
     wake_others(hook)
+
+
+HANDLERS = {"StopFailure": stop_failure}

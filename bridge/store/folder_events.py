@@ -2,8 +2,9 @@
 
 All waiters of a process share one inotify instance. A user has 128, and the client
 needs some to hear us: where few are left, or none, and where there is no inotify, a
-waiter looks from time to time. So it does in its first second, as the library loads for
-longer than a short wait spends looking.
+waiter looks from time to time. So it does in its first seconds, in which an answer of
+a session mostly comes: the library would load at that moment, and takes more of the
+processor than all these looks.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from watchdog.observers.api import BaseObserver
 
 # When to have the kernel tell it, in seconds after the first look.
-_AFTER_S = 1.0
+_AFTER_S = 5.0
 # The pause between two looks where nothing is heard: half a percent of the time that
 # was waited. With many waiting threads it is longer: together they look at most 1,000
 # times a second.

@@ -15,11 +15,10 @@ import fcntl
 import os
 import stat
 import time
-from _thread import LockType, allocate_lock
+from _thread import LockType, allocate_lock, get_ident
 from collections.abc import Iterator
 from contextlib import suppress
 from io import FileIO
-from threading import get_ident
 from typing import NamedTuple
 from weakref import WeakKeyDictionary
 

@@ -11,6 +11,9 @@ fabrication, not against a program of this user that reads it.
 
 import os
 import re
+
+# `hmac` has no more than this, and loads OpenSSL.
+from _operator import _compare_digest
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -18,7 +21,7 @@ from typing import Any, NamedTuple
 
 from bridge.errors import NewerSchema, StateRefused
 from bridge.protocol import plain_json
-from bridge.protocol.digest import sha256_of
+from bridge.protocol.digest import hmac_of, sha256_of
 from bridge.protocol.ids import is_id
 from bridge.protocol.record import (
     R,
@@ -85,10 +88,8 @@ def sealed_json(response: Response, key: bytes) -> bytes:
 
 def is_genuine(value: dict[str, Any], key: bytes) -> bool:
     """Whether the seal in the decoded file `value` is right."""
-    import hmac
-
     seal = value.get("seal")
-    return isinstance(seal, str) and hmac.compare_digest(
+    return isinstance(seal, str) and _compare_digest(
         seal.encode("utf-8", "replace"), seal_of(value, key).encode()
     )
 
@@ -113,25 +114,19 @@ def with_seal(data: bytes, key: bytes, kind: str) -> bytes:
 
 def has_seal(data: bytes, key: bytes, kind: str) -> bool:
     """Whether a file is as `with_seal` made it."""
-    import hmac
-
     body, _, seal = data.rpartition(_SEAL)
-    return hmac.compare_digest(seal, _mac_of(body, key, kind) + b'"}\n')
+    return _compare_digest(seal, _mac_of(body, key, kind) + b'"}\n')
 
 
 def _mac_of(body: bytes, key: bytes, kind: str) -> bytes:
-    import hmac
-
-    return hmac.digest(key, kind.encode() + b"\n" + body, "sha256").hex().encode()
+    return hmac_of(key, kind.encode() + b"\n" + body).encode()
 
 
 def seal_of(value: dict[str, Any], key: bytes) -> str:
     """The seal of a response, as JSON."""
-    import hmac  # late: it loads OpenSSL
-
     unsealed = {name: part for name, part in value.items() if name != "seal"}
     body = plain_json.dumps(unsealed, sort_keys=True)
-    return hmac.digest(key, body, "sha256").hex()
+    return hmac_of(key, body)
 
 
 def read_request(

@@ -6,13 +6,11 @@ and treated as absent if it is not.
 
 from __future__ import annotations
 
-import copy
 import errno
 import os
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
-from math import inf
 from pathlib import Path
 from typing import Any, Literal, Self
 
@@ -39,6 +37,7 @@ from bridge.store.records import (
 _KEPT_FILES = 16
 # The minimum wait for the lock, even at a deadline: it is mostly held for less.
 _MOMENT_S = 0.2
+_NEVER_S = float("inf")
 USED = "the request id was used before"
 
 
@@ -122,7 +121,7 @@ class State:
         self.clock = clock or SystemClock()
         self.lease_s = lease_s
         self._lock_wait_s = lock_wait_s
-        self._deadline_s = inf
+        self._deadline_s = _NEVER_S
         self._is_open = False
 
     def until(self, deadline_s: float) -> Self:
@@ -137,14 +136,14 @@ class State:
         return self._with(place=place)
 
     def _with(self, **changes: Any) -> Self:
-        other = copy.copy(self)
-        vars(other).update(changes)
+        other = object.__new__(type(self))
+        vars(other).update(vars(self) | changes)
         return other
 
     @property
     def lock_wait_s(self) -> float:
         """How long to wait for the lock from now on."""
-        if self._deadline_s == inf:
+        if self._deadline_s == _NEVER_S:
             return self._lock_wait_s
         # A deadline is all the patience that is needed, and as much.
         return max(self._deadline_s - self.clock.monotonic_s(), _MOMENT_S)

@@ -22,14 +22,12 @@ from contextlib import suppress
 
 from bridge.errors import InvalidRequest
 from bridge.protocol import plain_json
-from bridge.protocol.dedup import differences
 from bridge.protocol.digest import sha256_of
 from bridge.protocol.failure_codes import ANSWERED
 from bridge.protocol.ids import RequestId, is_id
 from bridge.protocol.record import json_object
 from bridge.protocol.request import Request
 from bridge.protocol.response import Response, failed
-from bridge.protocol.trace_context import handed_on
 from bridge.store import Found, Submitted
 from bridge.store.directory import NotAPlainFile
 from bridge.store.queries import look
@@ -110,6 +108,8 @@ def _traced(state: State, request: Request) -> Request:
     parent = request.parent_request_id
     if parent is None or request.traceparent is not None or not is_id(parent):
         return request
+    from bridge.protocol.trace_context import handed_on
+
     made_it = state.live(parent) or state.ended(parent)
     given = made_it and handed_on(made_it.traceparent, parent)
     return request.with_(traceparent=given) if given else request
@@ -147,6 +147,8 @@ def find_same(
     if found is None:
         return None
     assert found.request is not None  # noqa: S101 - `_stands_for`
+    from bridge.protocol.dedup import differences
+
     by = found.response.route if found.response else ""
     if by in ("manual", "none"):
         # An answer by hand answers the question, whichever route it asked for.

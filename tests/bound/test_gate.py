@@ -70,6 +70,28 @@ def test_a_call_is_noted_and_its_end(fire, agents):
     ]
 
 
+WAKE = (
+    "<task-notification>\n<summary>a program asks</summary>\n</task-notification>\n"
+    f"<system-reminder>\n{gate.WOKEN} hostbridge: call Agent once\n</system-reminder>"
+)
+END = "<task-notification>\n<task-id>a1</task-id>\n<summary>done</summary>"
+PROMPTS = {
+    "our own wake": (WAKE, None),
+    "a person's": ("hello", "UserPromptSubmit"),
+    "a person's, about a wake": (f"What is {WAKE}", "UserPromptSubmit"),
+    "another program's wake": (WAKE.replace(gate.WOKEN, "Look"), "UserPromptSubmit"),
+    "the end of an agent": (f"{END}\n{gate.WOKEN}", "UserPromptSubmit"),
+    "a wake with the end of an agent": (WAKE + END, "UserPromptSubmit"),
+    "none": (None, "UserPromptSubmit"),
+}
+
+
+@pytest.mark.parametrize(("prompt", "needs"), PROMPTS.values(), ids=PROMPTS)
+def test_a_hook_that_woke_the_session_has_looked_for_its_prompt(fire, prompt, needs):
+    """One start of the library less between a question and its answer."""
+    assert fire("UserPromptSubmit", "prompt", prompt=prompt) == needs
+
+
 def test_a_command_that_goes_on_keeps_its_note(fire, agents):
     fire("PreToolUse", tool_input={"command": "pytest"}, **BASH)
     fire("PostToolUse", tool_response={"backgroundTaskId": "b1"}, **BASH)

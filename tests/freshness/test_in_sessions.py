@@ -20,7 +20,7 @@ from sessionlooks import (
 )
 
 from bridge.freshness import kept_reads
-from bridge.host import run_ends
+from bridge.host import answer_reads
 from bridge.host.answer_reads import keep_reads
 
 pytestmark = pytest.mark.slow
@@ -50,7 +50,7 @@ def test_an_answer_waits_for_nothing_that_it_rests_on(session, monkeypatch):
         keep_reads(hook, run, request, response)
 
     asking = Thread(target=lambda: seen.append(is_reused(session)))
-    monkeypatch.setattr(run_ends, "keep_reads", keep)
+    monkeypatch.setattr(answer_reads, "keep_reads", keep)
 
     answered(session, reads(session, "src/a.py"))
     asking.join()
@@ -68,7 +68,7 @@ def test_an_answer_whose_hook_was_killed_is_given_again_by_another(
 ):
     """Its run stays on record; nobody waits for it longer than a hook may read."""
     monkeypatch.setattr(kept_reads, "READ_S", read_s)
-    monkeypatch.setattr(run_ends, "keep_reads", Mock(side_effect=KeyboardInterrupt))
+    monkeypatch.setattr(answer_reads, "keep_reads", Mock(side_effect=KeyboardInterrupt))
     with pytest.raises(KeyboardInterrupt):
         answered(session, reads(session, "src/a.py"))
     session.set_clock(later_s)

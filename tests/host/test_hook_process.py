@@ -102,24 +102,86 @@ def test_error_a_token_that_cannot_be_served_now(world):
     assert world.code(request) is None  # type: ignore[arg-type]
 
 
-def test_a_plain_answer_is_taken_without_a_library(world, tmp_path):
-    """Whoever asked waits for all that this hook imports."""
-    request, _, agent = world.begin()
+def captured(world, tmp_path, words: str, **asked: object) -> set[str]:
+    """What a real Python loads to take an agent's last words, which are its answer."""
+    request, _, agent = world.begin(**asked)
     said, python = tmp_path / "imports", tmp_path / "python"
     python.write_text(f'#!/bin/sh\nexec {sys.executable} -X importtime "$@" 2>{said}\n')
     python.chmod(0o700)
-    event = world.event("SubagentStop", agent_id=agent, last_assistant_message=GOOD)
+    event = world.event("SubagentStop", agent_id=agent, last_assistant_message=words)
 
     run_hook(
         Hook("SubagentStop", "agent-event"), event, replace(INSTALLED, python=python)
     )
 
     assert world.response(request).success
-    loaded = {line.rpartition("|")[2].strip() for line in said.read_text().splitlines()}
+    return {line.rpartition("|")[2].strip() for line in said.read_text().splitlines()}
+
+
+def test_a_plain_answer_is_taken_without_a_library(world, tmp_path):
+    """Whoever asked waits for all that this hook imports."""
+    loaded = captured(world, tmp_path, GOOD)
+
     ours = {name for name in loaded if name.startswith("bridge")}
     assert not loaded & {"yaml", "pydantic", "jinja2", "orjson", "jsonschema_rs"}
     assert not loaded & {"dataclasses", "inspect", "datetime", "uuid", "traceback"}
-    assert len(ours) <= 165
+    # With these come OpenSSL, all that is installed, and enums of numbers.
+    assert not loaded & {"hashlib", "hmac", "site", "signal", "threading"}
+    assert not ours & {"bridge.host.launch", "bridge.host.offers", "bridge.agents"}
+    assert len(ours) <= 112
+
+
+def test_a_library_is_found_once_it_is_needed(world, tmp_path):
+    """Python starts without looking at what is installed."""
+    loaded = captured(world, tmp_path, '{"n": 1}', schema={"required": ["n"]})
+
+    assert {"site", "jsonschema_rs"} <= loaded
+
+
+LS = {
+    "tool_name": "Bash",
+    "tool_input": {"command": "ls"},
+    "tool_use_id": "toolu_1",
+}
+
+
+def test_a_call_of_the_main_thread_starts_no_python_while_agents_run(world, tmp_path):
+    """It is told from a call of theirs by what the client writes, if that is short."""
+    _, _, agent = world.begin()
+    started, python = tmp_path / "started", tmp_path / "python"
+    python.write_text(f'#!/bin/sh\ntouch {started}\nexec {sys.executable} "$@"\n')
+    python.chmod(0o700)
+    form = replace(INSTALLED, python=python)
+
+    def starts(**fields: object) -> bool:
+        started.unlink(missing_ok=True)
+        event = world.event("PreToolUse", **{**LS, **fields})
+        hook = Hook("PreToolUse", "tool-start", tools="bash")
+        assert run_hook(hook, event, form) == (0, b"", b"")
+        return started.exists()
+
+    assert starts()  # the first of a session
+    assert not starts()
+    assert not starts(tool_input={"command": 'echo "agent_id"'})
+    assert starts(tool_input={"command": "x" * 5000})
+    assert starts(agent_id=agent)
+    assert starts(agent_id=agent, tool_use_id="toolu_2", tool_input={"a": "x" * 5000})
+    calls = world.store.place.state / "agents" / f"{agent}.calls"
+    seen = [json.loads(line)["id"] for line in calls.read_text().splitlines()]
+    assert seen == ["toolu_1", "toolu_2"]
+
+
+@pytest.mark.parametrize("output", ["é", "é" * 9000], ids=["short", "long"])
+def test_the_library_gets_what_the_shell_has_read(world, output):
+    """Whether the shell could tell whose call it was, or had to leave that."""
+    world.begin()
+    run_hook(Hook("Stop", "turn"), world.event("Stop"))
+    waiting = world.submit()
+    event = world.event("PostToolUse", **LS, tool_response={"stdout": output})
+
+    _, said, _ = run_hook(Hook("PostToolUse", "tool-end", tools="bash"), event)
+
+    assert f"bridge:{waiting}" in said.decode()
 
 
 @pytest.mark.parametrize("where", ["answer", "destructor"])

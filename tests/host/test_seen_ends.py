@@ -3,7 +3,7 @@
 import pytest
 from hookworld import GOOD, running
 
-from bridge.host.capture import RECEIPT
+from bridge.host.run_ends import RECEIPT
 
 
 @pytest.fixture

@@ -8,8 +8,9 @@ import pytest
 from hookworld import GOOD, HookWorld, running
 
 from bridge.host import transcript, unseen_ends
-from bridge.host.capture import RECEIPT
-from bridge.host.unseen_ends import LAUNCHED, code_of
+from bridge.host.client_errors import code_of
+from bridge.host.run_ends import RECEIPT
+from bridge.host.unseen_ends import LAUNCHED
 
 pytestmark = pytest.mark.slow
 

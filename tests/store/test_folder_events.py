@@ -4,6 +4,7 @@ import os
 import threading
 
 import pytest
+from programs import loaded_by
 from watchdog.observers import inotify_c
 
 from bridge.store import folder_events
@@ -19,6 +20,17 @@ def at_once(monkeypatch):
     monkeypatch.setattr(folder_events, "_AFTER_S", 0.0)
     yield
     assert folder_events._waiting.total() == 0
+
+
+def test_an_answer_of_a_session_waits_for_no_library():
+    """Most come within seconds: at that moment nothing else may be loaded."""
+    code = """
+from bridge.store.folder_events import FolderEvents
+with FolderEvents(["/"]) as events:
+    events._since_s -= 4
+    events.wait(0.001)
+"""
+    assert "watchdog" not in loaded_by(code)
 
 
 def test_a_file_wakes_all_who_wait(tmp_path):
