@@ -25,6 +25,7 @@ from bridge.setting import (
     TEXT,
     Setting,
     count,
+    one_of,
     setting,
 )
 
@@ -154,6 +155,11 @@ class Settings:
         "", FLAG, "programs may ask what a session knows (`ask --context session`), "
         "which shows them its whole conversation", "session", "caller", "serve",
         default=False,
+    )  # fmt: skip
+    wake: str = setting(
+        "BRIDGE_WAKE", one_of("ring", "watch"), "how an idle session at a terminal "
+        "wakes: at once, by a process that waits for a ring, or when the client sees a "
+        "file change, 0.6 s later", "session", default="ring",
     )  # fmt: skip
     lease_s: int = setting(
         "BRIDGE_LEASE_S", count(1), "how long a session in another PID namespace "

@@ -100,6 +100,19 @@ def count(least: int) -> Kind:
     return Kind(what, read, (int,))
 
 
+def one_of(*words: str) -> Kind:
+    """One of these words."""
+    what = " or ".join(f"`{word}`" for word in words)
+
+    def read(name: str, value: str) -> str:
+        wanted = value.strip().lower()
+        if wanted not in words:
+            raise BadSetting(f"{name}={_short(value)}: expected {what}")
+        return wanted
+
+    return Kind(what, read)
+
+
 def number_text(number: int) -> str:
     """A number for people to read and to type: `20M`, where nothing is lost."""
     is_round = number >= _UNITS["M"] and number % 100_000 == 0

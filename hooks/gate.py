@@ -1,4 +1,4 @@
-"""Start `bridge.bound.gate` with nothing on the path but the standard library.
+"""Start the gate, or who waits for a ring, with only the standard library on the path.
 
 If it fails, nothing has been read or decided yet, and the shell decides.
 """
@@ -29,7 +29,10 @@ def full(*event: object) -> None:
 folder, *arguments = sys.argv[1:]
 sys.path.append(folder + "/..")
 try:
-    from bridge.bound.gate import main
+    if arguments[-1:] == ["ring"]:
+        from bridge.ring import main
+    else:
+        from bridge.bound.gate import main
 
     main(full, *arguments, begun=os.environb.pop(b"BRIDGE_READ", b""))
 except Exception:

@@ -48,7 +48,8 @@ def ended(number, status="completed", **more):
 
 def session(name, **more):
     usual = {
-        "pid": 4711, "seen": "alive", "wakes": True, "is_off": False, "running": 1,
+        "pid": 4711, "seen": "alive", "wakes": True,
+        "wakes_at_once": False, "is_off": False, "running": 1,
         "slots": 4, "cwd": "/home/u/app", "started": 3, "agents_per_hour": 50,
         "off_s": None, "budgets": (), "untold": 0,
     }  # fmt: skip

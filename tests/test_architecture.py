@@ -26,7 +26,7 @@ ROOMS = (
     "rules", "workflows", "pipelines", "engine", "validation", "worktrees", "tasks",
     "flow", "agents", "report", "metrics", "freshness", "change", "tracing", "store",
     "operation", "policy", "protocol", "process", "config", "setting", "shipped",
-    "routes", "own_files", "hints", "errors", "extras",
+    "routes", "own_files", "ring", "hints", "errors", "extras",
 )  # fmt: skip
 
 # Pure as a whole; anywhere else a module that is says so in its docstring.
@@ -228,6 +228,16 @@ def test_the_gate_loads_the_standard_library_only():
     assert not loaded & heavy
     others = {name.partition(".")[0] for name in loaded - ours} - {"__main__"}
     assert others <= sys.stdlib_module_names
+
+
+def test_who_waits_for_a_ring_loads_next_to_nothing():
+    """It stays in memory while its session is idle."""
+    path = f"sys.path.append({str(PACKAGE.parent)!r})"
+    bare = loaded_by("import os, select, fcntl, stat", "-I", "-S")
+
+    loaded = loaded_by(f"{path}\nimport bridge.ring, select, fcntl", "-I", "-S")
+
+    assert loaded - bare <= {"bridge", "bridge.ring", "__future__"}
 
 
 @pytest.mark.parametrize("command", ["status", "submit", "where"])

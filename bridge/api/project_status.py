@@ -22,7 +22,7 @@ from bridge.protocol.ids import RequestId, is_id
 from bridge.protocol.request import Request
 from bridge.protocol.status import FINAL
 from bridge.protocol.wording import one_line
-from bridge.store import cleaning, journal, queries, sessions, switch
+from bridge.store import cleaning, journal, queries, sessions, switch, wakeups
 from bridge.store.charges import EVENT as USAGE
 from bridge.store.charges import final_usage
 from bridge.store.cleaning import Cleaned
@@ -51,12 +51,14 @@ class OpenSession(NamedTuple):
     It has started `started` agents within an hour, of `agents_per_hour`; `budgets` are
     all of its budgets, and of `untold` agents the client told no tokens. `off_s` says
     for how many seconds it has been off, if it was switched off by itself.
+    `wakes_at_once` where somebody waits for a ring: not while a turn runs.
     """
 
     session_id: str
     pid: int
     seen: str
     wakes: bool
+    wakes_at_once: bool
     is_off: bool
     running: int
     slots: int
@@ -236,6 +238,7 @@ def _open_session(
         pid=session.host.pid,
         seen=liveness(session.host).value,
         wakes=session.wakes,
+        wakes_at_once=wakeups.is_heard(state, session.host),
         is_off=session.session_id in off,
         running=sum(claim.launched_at is not None for claim in held),
         slots=limits.slots,

@@ -3,7 +3,7 @@
 import json
 import shutil
 import subprocess
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +13,7 @@ from bridge.doctor.subject import Subject
 from bridge.host.wake_problems import JUST_STARTED, WakeProblem, find_wake_problem
 from bridge.protocol.request import Uptime
 from bridge.protocol.wording import in_shell
-from bridge.store import switch
+from bridge.store import switch, wakeups
 from bridge.store.clock import uptime
 from bridge.store.location import find_owner
 from bridge.store.sessions import Session
@@ -63,6 +63,7 @@ def open_sessions(subject: Subject) -> Iterator[Finding]:
         _listed(subject, program) if program else [],
         off=switch.switched_off(store),
         unheard={s.session_id: find_wake_problem(store, s) for s in ours},
+        ringing={s.session_id for s in ours if wakeups.is_heard(store, s.host)},
         now=uptime(store.clock),
         project=str(subject.project),
     )
@@ -74,15 +75,17 @@ def judge_sessions(
     *,
     off: Off,
     unheard: Mapping[str, WakeProblem | None],
+    ringing: Collection[str],
     now: Uptime,
     project: str,
 ) -> Iterator[Finding]:
     """Compare our records with the client's list.
 
-    `unheard` says why a session cannot be woken.
+    `unheard` says why a session cannot be woken, `ringing` which are woken at once.
     """
     for session in ours:
-        yield _session(session, unheard.get(session.session_id), off, now)
+        how = " at once" if session.session_id in ringing else ""
+        yield _session(session, unheard.get(session.session_id), how, off, now)
     known = {session.host.pid for session in ours}
     unknown = [each for each in theirs if each.get("pid") not in known]
     for each in unknown:
@@ -103,7 +106,7 @@ def judge_sessions(
 
 
 def _session(
-    session: Session, why: WakeProblem | None, off: Off, now: Uptime
+    session: Session, why: WakeProblem | None, how: str, off: Off, now: Uptime
 ) -> Finding:
     found = f"{session.session_id} (pid {session.host.pid})"
     if off.is_everything:
@@ -118,7 +121,7 @@ def _session(
             near = f"{found} has used {use.percent} % of a budget"
             return warning(near, about(session, use), cure_of(session, use))
     if why is None:
-        return ok(f"{found} takes requests and wakes from idle")
+        return ok(f"{found} takes requests and wakes from idle{how}")
     if why is JUST_STARTED:
         return ok(f"{found} {why.what}: {why.cause}")
     found += f" takes requests, but does not wake from idle: it {why.what}"

@@ -220,8 +220,10 @@ def _session_of(
         return session
     from bridge.bound.budgets import limits_of
     from bridge.host.carrier import known_at_start
-    from bridge.host.registration import register
+    from bridge.host.registration import decide_ring, register
 
+    # Before the session is on record: who waits takes that for the end of this.
+    decide_ring(store, host, settings.wake)
     carrier = known_at_start(settings, event, kind)
     return register(store, event, host, carrier, limits_of(settings))
 

@@ -46,6 +46,8 @@ POINTED = (
 )
 POINTER = "hooks.sh"
 TIMEOUT_S = 30
+# The session may be idle for so long. The client counts milliseconds, up to 24 days.
+IDLE_S = 7 * 86_400
 # Without the two texts, the model is shown a "Stop hook blocking error".
 WAKE = {
     "asyncRewake": True,
@@ -71,6 +73,8 @@ class Hook:
     @property
     def timeout_s(self) -> int:
         """How long the client waits for it."""
+        if self.script == "ring":
+            return IDLE_S
         waits = meaning_of(self.event) == "PreToolUse" or self.script == "agent-wait"
         return WAIT_S if waits else TIMEOUT_S
 
@@ -98,6 +102,9 @@ HOOKS = (
     Hook("PostModelSwitch", "always"),
     Hook("UserPromptSubmit", "turn"),
     Hook("Stop", "turn"),
+    # Not after compaction, which happens within a turn.
+    Hook("SessionStart", "ring", matcher="startup|resume|clear", wakes=True),
+    Hook("Stop", "ring", wakes=True),
     *_by_class("PreToolUse", "tool-start", OWN, QUESTION, MESSAGE),
     # Who calls our MCP server is written down (bridge/store/tool_calls.py).
     Hook("PreToolUse", "always", matcher=OWN),

@@ -7,17 +7,26 @@ from bridge.host.offers import offer
 from bridge.policy.tool_classes import MESSAGE, QUESTION
 from bridge.protocol.hook_output import SILENT, HookOutput, wake, with_context
 from bridge.store import sessions, wakeups
+from bridge.store.host_process import is_stopped
 from bridge.store.tool_calls import untold
 from bridge.store.wakeups import sweep
 
 
 def file_changed(hook: HookContext) -> HookOutput:
-    """A wake-up came. Remove its file first, so that a later one is a new signal."""
+    """A wake-up came. Remove its file first, so that a later one is a new signal.
+
+    A stopped client would keep what it is offered, and may lose the wake-up. It reports
+    the file once it goes on.
+    """
+    if is_stopped(hook.session.host.pid):
+        return SILENT
     if not wakeups.clear(hook.store, hook.session.host) or hook.session.one_shot:
         # In one-shot mode nobody reads this hook's output: an offer would be lost.
         return SILENT
     try:
         sessions.note_watch(hook.store, hook.session)
+        if hook.settings.wake == "watch":
+            wakeups.set_ring(hook.store, hook.session.host, may_ring=False)
         _hear_finished(hook)
         sweep(hook.store)
         made = offer(hook)

@@ -7,8 +7,8 @@ import re
 
 from bridge.host.events import HookEvent
 from bridge.protocol.claim import HostProcess
-from bridge.store import idle_agents, sessions, switch
-from bridge.store.host_process import arguments_of
+from bridge.store import idle_agents, sessions, switch, wakeups
+from bridge.store.host_process import arguments_of, prints_to_terminal
 from bridge.store.pins import Pins
 from bridge.store.sessions import Session, SessionLimits
 from bridge.store.store import Store
@@ -83,6 +83,24 @@ def is_one_shot(arguments: list[str]) -> bool:
 def is_terminal(arguments: list[str]) -> bool:
     """Whether a client with these arguments talks with a person at a terminal."""
     return not ({"-p", "--print"} & set(arguments) or "stream-json" in str(arguments))
+
+
+def decide_ring(store: Store, host: HostProcess, wake: str) -> None:
+    """Have the session rung, if that is wanted and its client is at a terminal.
+
+    A client that prints waits for its hooks in the background. It prints with one of
+    these options, or if its output is no terminal; an option that may be one counts.
+
+    Source: read in Claude Code 2.1.332.
+    """
+    arguments = arguments_of(host.pid)
+    may_ring = (
+        wake == "ring"
+        and is_terminal(arguments)
+        and not any(re.match(r"-\w*p\w*$|--(init|sdk)", each) for each in arguments)
+        and prints_to_terminal(host.pid)
+    )
+    wakeups.set_ring(store, host, may_ring=may_ring)
 
 
 def forget(store: Store, session: Session) -> None:

@@ -70,6 +70,7 @@ def _compacted(hook: HookContext) -> HookOutput:
 
 def session_end(hook: HookContext) -> HookOutput:
     """The session is over, unless its process goes on with another."""
+    wakeups.stand_down(hook.store, hook.session.host)
     if hook.event.text("reason") not in ("clear", "resume"):
         from bridge.host import unseen_ends
 

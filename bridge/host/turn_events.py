@@ -13,7 +13,7 @@ from bridge.host.offers import (
 )
 from bridge.protocol.hook_output import SILENT, HookOutput, context
 from bridge.store import sessions
-from bridge.store.wakeups import sweep
+from bridge.store.wakeups import stand_down, sweep
 
 
 def user_prompt(hook: HookContext) -> HookOutput:
@@ -36,6 +36,7 @@ def user_prompt(hook: HookContext) -> HookOutput:
     stopped = take_stop_by_user(hook, prompt)
     if stopped is not None:
         return stopped
+    stand_down(hook.store, hook.session.host)
     hear_finished(hook)
     if not is_notice(prompt):
         sessions.note_stop_offers(hook.store, hook.session, 0)
@@ -65,6 +66,7 @@ def stop(hook: HookContext) -> HookOutput:
     made = offer(hook, repeat_at_once=True)
     if made is None:
         return SILENT
+    stand_down(hook.store, hook.session.host)
     # The offer is already counted: print it, whatever happens here.
     with suppress(StateUnavailable):
         count = hook.session.stop_offers + 1

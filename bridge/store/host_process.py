@@ -15,6 +15,7 @@ and 22 (starttime), "/proc/pid/comm", "/proc/pid/fdinfo", tty-index, and
 """
 
 import os
+import stat
 import sys
 import time
 from collections.abc import Collection
@@ -35,6 +36,7 @@ UNSEEN_PID = -1
 _DEAD_STATES = frozenset("ZXx")
 # Major numbers of pseudo-terminals; each has 256 minors.
 _FIRST_PTS, _LAST_PTS = 136, 143
+_MEMORY = 1
 
 
 class Liveness(Enum):
@@ -88,6 +90,16 @@ def arguments_of(pid: int) -> list[str]:
         part.decode(errors="replace")
         for part in line.removesuffix(b"\0").split(b"\0")[1:]
     ]
+
+
+def prints_to_terminal(pid: int) -> bool:
+    """Whether a process writes its output to a terminal; only known on Linux."""
+    try:
+        facts = (_PROC / str(pid) / "fd/1").stat()
+    except OSError:
+        return False
+    # The other devices that one may write to, such as /dev/null, are in memory.
+    return stat.S_ISCHR(facts.st_mode) and os.major(facts.st_rdev) != _MEMORY
 
 
 def describe(pid: int) -> str:

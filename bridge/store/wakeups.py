@@ -1,5 +1,8 @@
 """How a submit wakes an idle session: a file `wake` in a folder its client watches.
 
+A session at a terminal is rung beside that (bridge/ring.py), which is quicker;
+whoever answers first takes the file away.
+
 Each host process watches a folder of its own, `bell/<pid>-<digest>/`; a new file `wake`
 in it makes the client run our FileChanged hook, which unlinks the file before it looks
 for requests. One folder for each process: with a shared one, the first session to
@@ -27,13 +30,14 @@ from bridge.errors import StateRefused, StateUnavailable
 from bridge.protocol.claim import HostProcess
 from bridge.protocol.digest import sha256_of
 from bridge.protocol.ids import RequestId
+from bridge.ring import RING, SIGNAL, listener, ring
 from bridge.store.directory import Folder
 from bridge.store.host_process import identify
 from bridge.store.location import Place
 from bridge.store.sessions import Session, live_sessions
+from bridge.store.state import State
 from bridge.store.store import Store
 
-SIGNAL = "wake"
 QUIET_S = 1.5
 _NAME = re.compile(r"([0-9]{1,10})-[0-9a-f]{12}\Z")
 
@@ -55,6 +59,40 @@ def prepare(store: Store, host: HostProcess) -> str:
         return folder.path
 
 
+def set_ring(store: Store, host: HostProcess, *, may_ring: bool) -> None:
+    """Make what a session may be rung by, or take it away; beforehand, who waits ends.
+
+    A file system that has none does without.
+    """
+    with store.state() as state, state["bell"].folder(folder_name(host)) as folder:
+        is_there = folder.has(RING)
+        if may_ring and not is_there:
+            with suppress(OSError):
+                os.mkfifo(RING, 0o600, dir_fd=folder.fd)
+        elif is_there and not may_ring:
+            ring(folder.fd)
+            folder.remove(RING)
+
+
+def stand_down(store: Store, host: HostProcess) -> None:
+    """Have nobody wait for a ring until a turn of the session has ended."""
+    with store.state() as state, suppress(OSError):
+        with state["bell"].folder(folder_name(host), make=False) as folder:
+            ring(folder.fd)
+
+
+def is_heard(store: State, host: HostProcess) -> bool:
+    """Whether somebody waits for a ring of the session now."""
+    fd = None
+    if store.exists():
+        with store.state(make=False) as state, suppress(OSError):
+            with state["bell"].folder(folder_name(host), make=False) as folder:
+                fd = listener(folder.fd)
+    if fd is not None:
+        os.close(fd)
+    return fd is not None
+
+
 def wake(store: Store, sessions: Iterable[Session], *, again: bool = False) -> None:
     """Signal each session, except one that was signalled just now.
 
@@ -70,7 +108,10 @@ def wake(store: Store, sessions: Iterable[Session], *, again: bool = False) -> N
 
 def _signal(folder: Folder, now_ns: int, *, again: bool) -> None:
     facts = folder.facts(SIGNAL)
-    if facts is None and (again or folder.touch(SIGNAL)):
+    if facts is None and again:
+        return
+    if facts is None and folder.touch(SIGNAL):
+        ring(folder.fd)
         return
     facts = facts or folder.facts(SIGNAL)
     if facts is None or 0 <= now_ns - facts.st_mtime_ns < QUIET_S * 1_000_000_000:
@@ -82,6 +123,7 @@ def _renew(folder: Folder, facts: os.stat_result, now_ns: int) -> None:
     with suppress(FileNotFoundError):
         times = (facts.st_atime_ns, now_ns)
         os.utime(SIGNAL, ns=times, dir_fd=folder.fd, follow_symlinks=False)
+        ring(folder.fd)
 
 
 def ring_again(store: Store, host: HostProcess) -> bool:
@@ -148,6 +190,7 @@ def _remove(folders: Folder, name: str, oldest_s: float) -> bool:
         if os.fstat(folder.fd).st_mtime > oldest_s:
             return False
         folder.remove(SIGNAL)
+        folder.remove(RING)
     with suppress(OSError):
         os.rmdir(name, dir_fd=folders.fd)
         return True

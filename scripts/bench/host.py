@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+import os
 import sys
 from typing import TYPE_CHECKING, Any
 
@@ -54,6 +55,14 @@ def bare_bell(folder: Path) -> Table:
             }
         ],
     }
+
+
+def bare_ring(folder: Path) -> Table:
+    """Only a hook that waits for a FIFO in `folder`, and wakes with two words."""
+    folder.mkdir()
+    os.mkfifo(folder / "ring")
+    wait = _shell(f"read line <'{folder}/ring'; echo wake up >&2; exit 2")
+    return {"Stop": [{"hooks": [wait | {"asyncRewake": True}]}]}
 
 
 def _shell(line: str) -> dict[str, Any]:

@@ -66,6 +66,7 @@ def test_json_has_the_same_facts(project):
     assert printed == place | switches | counts | lists
     who = {"sessionId": "session-1", "pid": os.getpid(), "cwd": str(project.folder)}
     state = {"seen": "alive", "wakes": True, "isOff": False, "offS": None}
+    state |= {"wakesAtOnce": False}
     agents = {"running": 0, "slots": 4, "started": 0, "agentsPerHour": 200, "untold": 0}
     assert session == who | state | agents
     kinds = [f"{what}_per_" for what in ("agents", "tokens")]

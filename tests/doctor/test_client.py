@@ -33,8 +33,9 @@ CASES = {
 }
 
 
-def judged(ours, theirs=(), off=ON, **unheard):
+def judged(ours, theirs=(), off=ON, ringing=(), **unheard):
     how = {"off": off, "unheard": unheard, "now": UP, "project": "/p"}
+    how |= {"ringing": ringing}
     (finding,) = judge_sessions(ours, theirs, **how)
     return finding
 
@@ -44,6 +45,10 @@ def test_each_session_is_described(ours, theirs, off, found):
     finding = judged(ours, theirs, off)
 
     assert (finding.found, finding.verdict is Verdict.OK) == (found, found == TAKES)
+
+
+def test_a_session_that_waits_for_a_ring_wakes_at_once():
+    assert judged([OURS], ringing={"s1"}).found == f"{TAKES} at once"
 
 
 @pytest.mark.parametrize("why", [NO_WATCH, UNANSWERED], ids=lambda why: why.what)

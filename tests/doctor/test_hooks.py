@@ -91,7 +91,7 @@ def test_an_edited_registration_is_noticed(patient):
     (finding, _) = patient.found(hooks.registered)
 
     assert finding == warning(
-        f"{file} holds {len(HOOKS) - 1} hooks, not as this hostbridge would register "
+        f"{file} holds {len(HOOKS) - 2} hooks, not as this hostbridge would register "
         "them",
         "another version or installation registered them, or an edit did",
         "hostbridge install --local",

@@ -300,7 +300,7 @@ def test_error_home_that_others_can_write_to(world):
 CHANGE = """\
 --- {file}
 +++ {file}
-@@ -1,3 +1,660 @@
+@@ -1,3 +1,701 @@
  {{
 -  "model": "opus"
 +  "model": "opus",

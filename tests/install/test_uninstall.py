@@ -159,7 +159,7 @@ def test_dry_run_of_uninstall(world):
     done = world.run("uninstall", "--dry-run")
 
     before_it = (
-        "SessionStart, SessionEnd, FileChanged, CwdChanged, PostModelSwitch, "
+        "SessionStart 2, SessionEnd, FileChanged, CwdChanged, PostModelSwitch, "
         "UserPromptSubmit"
     )
     behind_it = (
@@ -168,9 +168,9 @@ def test_dry_run_of_uninstall(world):
     )
     said = (
         f"would remove {world.local}, which holds {len(HOOKS)} hooks and nothing else: "
-        f"{before_it}, Stop, {behind_it}\n"
+        f"{before_it}, Stop 2, {behind_it}\n"
         f"would take {len(HOOKS)} hooks out of {world.user}: "
-        f"Stop, {before_it}, {behind_it}\n"
+        f"Stop 2, {before_it}, {behind_it}\n"
         f"{world.shared}: nothing would change\n"
     )
     assert done == (0, said, "")
