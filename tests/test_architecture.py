@@ -22,10 +22,10 @@ PACKAGE = Path(bridge.__file__).parent
 # A room may import from rooms further down, and from itself.
 ROOMS = (
     "testing", "__main__", "cli", "doctor", "mcp", "__init__", "api", "host",
-    "worker", "claude_cli", "llama", "endpoint", "agent_loop", "nodes", "bound",
-    "rules", "workflows", "pipelines", "engine", "validation", "worktrees", "tasks",
-    "flow", "agents", "report", "metrics", "freshness", "change", "tracing", "store",
-    "operation", "policy", "protocol", "process", "config", "setting", "shipped",
+    "worker", "remote", "claude_cli", "llama", "endpoint", "agent_loop", "nodes",
+    "bound", "rules", "workflows", "pipelines", "engine", "validation", "worktrees",
+    "tasks", "flow", "agents", "report", "metrics", "freshness", "change", "tracing",
+    "store", "operation", "policy", "protocol", "process", "config", "setting", "shipped",
     "routes", "own_files", "hints", "errors", "extras",
 )  # fmt: skip
 
