@@ -25,8 +25,8 @@ ROOMS = (
     "worker", "remote", "claude_cli", "llama", "endpoint", "agent_loop", "nodes",
     "bound", "rules", "workflows", "pipelines", "engine", "validation", "worktrees",
     "tasks", "flow", "agents", "report", "metrics", "freshness", "change", "tracing",
-    "store", "operation", "policy", "protocol", "process", "config", "setting", "shipped",
-    "routes", "own_files", "hints", "errors", "extras",
+    "store", "operation", "policy", "protocol", "process", "config", "setting",
+    "shipped", "routes", "own_files", "hints", "errors", "extras",
 )  # fmt: skip
 
 # Pure as a whole; anywhere else a module that is says so in its docstring.

@@ -86,6 +86,12 @@ def read_files(
     return KnownFiles(*(frozenset(read[name]) for name in KnownFiles._fields))
 
 
+def read_identity(project: Path) -> tuple[str | None, str | None]:
+    """The last commit of a project, and the first; None for what cannot be known."""
+    read = _read(project, {"identity": True}, READ_S, lambda: False)
+    return read.get("head"), read.get("root")
+
+
 def _read(
     project: Path,
     asked: dict[str, Any],

@@ -13,10 +13,10 @@ FailureCode = Literal[
     "no_host", "no_route", "no_server", "no_queue", "host_gone", "declined",
     "agent_denied", "agent_missing", "agent_error", "agent_stopped", "quota",
     "empty_answer", "prompt_echo", "no_json", "schema_mismatch", "check_failed",
-    "steps_left", "unverified", "prompt_replaced", "agent_failed", "agent_blocked", "timeout",
-    "cancelled", "depth", "budget", "bad_request", "bad_definition", "not_trusted",
-    "extra_missing", "model_unavailable", "model_died", "turn_limit", "too_long",
-    "cannot_continue", "not_shared", "no_fork",
+    "steps_left", "unverified", "prompt_replaced", "agent_failed", "agent_blocked",
+    "timeout", "cancelled", "depth", "budget", "bad_request", "bad_definition",
+    "not_trusted", "extra_missing", "model_unavailable", "model_died", "turn_limit",
+    "too_long", "cannot_continue", "not_shared", "no_fork",
 ]  # fmt: skip
 # The names of the local route's failures in the first description of hostbridge.
 SeedCode = Literal[

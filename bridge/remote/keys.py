@@ -127,8 +127,9 @@ def read_address(url: str) -> Address:
 class Needs(Value):
     """What a machine must have to answer: the kind of work.
 
-    `digest` is that of the agent's definition, None for an agent without one. `route`
-    and `commit` are None for any.
+    `digest` is that of the agent's definition, None for an agent without one; `route`
+    is None for any. `commit` is the asker's, and the machine's must be the same with
+    `same_commit`.
     """
 
     agent: str
@@ -136,6 +137,7 @@ class Needs(Value):
     project: str = ""
     route: str | None = None
     commit: str | None = None
+    same_commit: bool = False
 
     @property
     def text(self) -> str:
@@ -151,7 +153,8 @@ class Needs(Value):
         """For people."""
         more = [self.digest[:8]] if self.digest else []
         more += [f"on {self.route}"] if self.route else []
-        more += [f"at commit {self.commit[:8]}"] if self.commit else []
+        if self.same_commit:
+            more.append(f"at commit {(self.commit or 'none')[:8]}")
         return " ".join([f"agent `{self.agent}`", *more])
 
 
