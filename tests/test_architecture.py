@@ -376,6 +376,23 @@ def test_only_the_server_imports_the_sdk():
     assert found == {"mcp"}
 
 
+def test_only_the_room_of_the_queue_imports_redis():
+    """Importing it takes longer than a whole hook may; only what uses a queue pays."""
+    found = {
+        room_of(path)
+        for path in modules()
+        if "redis" in {name.partition(".")[0] for name in imported(path)}
+    }
+    loaded = loaded_by(
+        "import bridge.remote.forward, bridge.remote.here, bridge.remote.take\n"
+        "import bridge.worker.executors, bridge.doctor.queue, bridge.api.bridge\n"
+        "import bridge.cli.setup.serve, bridge.cli.records.status"
+    )
+
+    assert found == {"remote"}
+    assert "redis" not in loaded
+
+
 def test_nothing_of_an_extra_is_loaded_before_it_is_used():
     """Without the extras the rest works; what is missing is named where it is used."""
     loaded = loaded_by(

@@ -323,6 +323,8 @@ _MEANINGS: tuple[tuple[str, str, str, bool], ...] = (
     ("WRONGPASS", "it refuses this user or password",
      "correct the user in BRIDGE_QUEUE, and BRIDGE_QUEUE_PASSWORD", False),
     ("NOAUTH", "it wants a password", "set BRIDGE_QUEUE_PASSWORD", False),
+    ("username-password", "it refuses this user or password",
+     "correct the user in BRIDGE_QUEUE, and BRIDGE_QUEUE_PASSWORD", False),
     ("uthenticat", "it refuses this user or password",
      "correct the user in BRIDGE_QUEUE, and BRIDGE_QUEUE_PASSWORD", False),
     ("permission", "its ACL refuses this user something",
