@@ -87,8 +87,15 @@ def read_files(
 
 
 def read_identity(project: Path) -> tuple[str | None, str | None]:
-    """The last commit of a project, and the first; None for what cannot be known."""
-    read = _read(project, {"identity": True}, READ_S, lambda: False)
+    """The last commit of a project, and the first; None for what is not there.
+
+    Raises:
+        InvalidRequest: the repository cannot be read.
+    """
+    read = _read(project, {"identity": True}, FILES_S, lambda: False)
+    if "error" in read:
+        why = read["error"]
+        raise InvalidRequest(f"the first commit of {project} cannot be read: {why}")
     return read.get("head"), read.get("root")
 
 

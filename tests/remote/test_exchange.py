@@ -7,6 +7,8 @@ import pytest
 from remoteworld import Machine, acting, until
 from servingworld import GOOD, saying, until_stopped
 
+from bridge.api.result import result_of
+from bridge.cli.asking.answer_text import by_whom
 from bridge.protocol import plain_json
 from bridge.protocol.ids import RequestId
 from bridge.protocol.outcome import Outcome
@@ -48,7 +50,8 @@ def test_the_answer_is_in_both_records_under_one_id(here, there):
     assert found.request.prompt == "what?"
     assert found.request.route == "claude"
     assert found.request.requester.endswith(": a program")
-    served_by = answer.served_by
+    served_by = result_of(answer).served_by
+    assert by_whom(result_of(answer)).endswith(f", by claude on {taker.here.name}")
     assert (served_by.machine, served_by.route) == (taker.here.name, "claude")
     assert served_by.project == here.settings.queue.partition("=")[2]
     assert [each.request_id for each, _ in there.ended] == ["a"]
