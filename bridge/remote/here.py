@@ -115,23 +115,30 @@ class Here:
 
     def routes_for(self, needs: Needs) -> tuple[str, ...]:
         """The routes on which this machine can answer what is of a kind."""
+        return tuple(self._definitions(needs))
+
+    def _definitions(self, needs: Needs) -> dict[str, Definition | None]:
+        """The definition of the agent by route, the preferred one first."""
         terms = self.terms
         is_other = needs.project != self.project or (
             terms.agents is not None and needs.agent not in terms.agents
         )
-        if (terms.same_commit or needs.same_commit) and needs.commit != self.commit:
-            is_other = True
+        if terms.same_commit or needs.same_commit:
+            self.look()
+            is_other |= needs.commit != self.commit
         if is_other:
-            return ()
+            return {}
         wanted = [r for r in terms.routes if needs.route in (None, r)]
         agents = Agents.open(self.settings, self.store.place.project)
-        found: dict[str, int] = {}
+        found: dict[str, tuple[int, Definition | None]] = {}
         for route in wanted:
             with suppress(BridgeError, ValueError):
                 definition = agents.find(needs.agent, route)  # type: ignore[arg-type]
                 if (rank := _rank(definition, route, needs)) is not None:
-                    found[route] = rank
-        return tuple(sorted(found, key=lambda route: found[route]))
+                    found[route] = rank, definition
+        return {
+            route: found[route][1] for route in sorted(found, key=lambda r: found[r][0])
+        }
 
     def digests(self) -> dict[str, Any]:
         """The digests of the definitions that are offered, by agent."""
@@ -164,19 +171,18 @@ class Here:
             raise Refused("bad_request", "the entry is of another request or agent")
         if "/" in (came.model or "") or came.is_temporary:
             raise Refused("bad_request", "its model or its agent is no name")
-        routes = self.routes_for(needs)
-        if not routes:
+        definitions = self._definitions(needs)
+        if not definitions:
             raise Refused("agent_missing", f"{self.name} does not serve {needs}")
         given = {name: getattr(came, name) for name in SENT if name != "variables"}
-        agents = Agents.open(self.settings, self.store.place.project)
-        definition = agents.find(needs.agent, routes[0])  # type: ignore[arg-type]
+        route, definition = next(iter(definitions.items()))
         # Rules look at variables: a program elsewhere sets none but the definition's.
         known = definition.default_variables if definition else {}
         given["variables"] = {k: v for k, v in came.variables.items() if k in known}
         given["requester"] = one_line(f"{taken.machine}: {came.requester}", _MAX_WHO)
         request = Request.checked(
             **given,
-            route=routes[0],
+            route=route,
             timeout=min(max(1, taken.left_ms), _LONGEST_MS),
             created_at=self.store.now_ms(),
             uptime=uptime(self.store.clock),
@@ -190,7 +196,6 @@ class Here:
     def submit(self, request: Request) -> RequestId:
         """Make it a request here; the one that it has become before, if it goes on."""
         stem = request.request_id[:120]
-        self.store.sweep()
         for number in range(1, _MAX_NAMES):
             name = RequestId(stem if number == 1 else f"{stem}-{number}")
             if number == 1:
@@ -200,6 +205,8 @@ class Here:
             if is_free:
                 self.store.submit(request.with_(request_id=name))
                 return name
+            # What a killed process held is free again.
+            self.store.sweep()
             found = self.store.find(name)
             before = found.request if found else None
             if found is None or before is None:
