@@ -50,6 +50,7 @@ SENT = (
 )  # fmt: skip
 FILE = "remote.json"
 _HEARD_S = 20.0
+_NOBODY = "nobody has taken it from the queue"
 _FIRST_PAUSE_S, _LONGEST_PAUSE_S = 0.1, 5.0
 _STEP_S = 0.1
 _MAX_SECRET = 4096
@@ -207,7 +208,9 @@ class Forward:
             self._machine = machine_of(self.store)
             self._address = new_address(self._machine)
             self._project = project_of(self.store, self.queue.address)
-        self._stood, self._replied = "nobody has taken it from the queue", set()
+            with suppress(NoQueue):
+                keep_late(self.queue, self.store, self._machine)
+        self._stood, self._replied = _NOBODY, set()
         commit = commit_of(self.store.place.project)
         needs = needs_of(request, definition, self._project, commit)
         data = request.with_defaults().to_data()
@@ -236,14 +239,17 @@ class Forward:
                 outcome = Outcome(code="timeout", detail=self._stood)
             else:
                 try:
-                    self.queue.put(
+                    standing = self.queue.put(
                         entry, body, needs, level=request.priority,
                         left_ms=max(1, int(left_s * 1000)),
                         tries=max(1, request.max_attempts - request.attempt),
                         to=self._address, machine=name_of(self._machine),
                     )  # fmt: skip
                     pause_s = _FIRST_PAUSE_S
-                    outcome = self._look(request, entry, control)
+                    if standing.state == "waiting":
+                        self._stood = _NOBODY
+                    else:
+                        outcome = self._look(request, entry, control)
                     if outcome is None:
                         outcome = self._hear(request, entry, control, left_s)
                 except NoQueue as exc:
@@ -258,7 +264,6 @@ class Forward:
                 self.queue.cancel(entry)
             else:
                 self.queue.took(entry)
-            self._keep_late()
         return outcome
 
     def _hear(
@@ -310,9 +315,6 @@ class Forward:
         reply = plain_json.dumps({"number": number, "value": exchange.reply})
         self.queue.say(entry, "reply", reply, to="holder")
         return None
-
-    def _keep_late(self) -> None:
-        keep_late(self.queue, self.store, self._machine)
 
 
 def keep_late(queue: Queue, store: Store, machine: str) -> None:
