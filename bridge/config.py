@@ -21,6 +21,7 @@ from bridge.setting import (
     PID,
     PLACE,
     PROGRAM,
+    QUEUE,
     SIGN,
     TEXT,
     Setting,
@@ -192,6 +193,18 @@ class Settings:
     openai_api_key: str = setting(
         "BRIDGE_OPENAI_API_KEY", TEXT, "the key it expects", "caller", "serve",
         default="none", is_secret=True,
+    )  # fmt: skip
+    queue: str | None = setting(
+        "BRIDGE_QUEUE", QUEUE, "the queue of the route `remote`, such as "
+        "`rediss://user@host/0?name=shop`", "caller", "serve",
+    )  # fmt: skip
+    queue_password: str | None = setting(
+        "BRIDGE_QUEUE_PASSWORD", TEXT, "its password", "caller", "serve",
+        usual="none", is_secret=True,
+    )  # fmt: skip
+    queue_password_file: Path | None = setting(
+        "BRIDGE_QUEUE_PASSWORD_FILE", FILE, "a file that holds its password", "caller",
+        "serve",
     )  # fmt: skip
     requester: str | None = setting(
         "BRIDGE_REQUESTER", TEXT, "who asks, as shown to the user", "caller",

@@ -139,6 +139,20 @@ class NoRoute(BridgeError):
     code = "no_route"
 
 
+class NoQueue(NoRoute):
+    """The queue cannot be reached, or refuses; see `bridge.remote`.
+
+    Attributes:
+        passes: whether it may be over by itself: the line was cut, Redis starts anew.
+    """
+
+    code = "no_queue"
+
+    def __init__(self, what: str, cure: str = "", *, passes: bool = False) -> None:
+        super().__init__(f"the queue {what}", ways=(cure,) if cure else ())
+        self.passes = passes
+
+
 class DepthExceeded(BridgeError):
     """Too many agents asked for one another; nothing was asked."""
 

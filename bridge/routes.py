@@ -7,7 +7,9 @@ from typing import Literal, get_args
 
 from bridge.errors import InvalidRequest
 
-OwnRoute = Literal["claude", "local", "endpoint"]
+OwnRoute = Literal["claude", "local", "endpoint", "remote"]
+# That one only passes on: another machine answers, by a route of its own.
+REMOTE = "remote"
 OWN: tuple[OwnRoute, ...] = get_args(OwnRoute)
 # Who may answer: an open session, or a process that the asker starts.
 RouteName = Literal["host", OwnRoute]

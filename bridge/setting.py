@@ -163,6 +163,14 @@ def _read_address(name: str, value: str) -> str:
     return value
 
 
+def _read_queue(name: str, value: str) -> str:
+    if not value.isprintable() or re.search(r"//[^/@]*:[^/@]*@", value):
+        raise BadSetting(f"{name}: it holds a password; expected {QUEUE.what}")
+    if not value.startswith(("redis://", "rediss://", "unix://")):
+        raise BadSetting(f"{name}={_short(value)}: expected {QUEUE.what}")
+    return value
+
+
 def without_passwords(text: str) -> str:
     """A text for people: the names and passwords in its addresses are left out."""
     return re.sub(r"//\S*@", "//…@", text)
@@ -178,6 +186,7 @@ FILE = Kind("a path", _read_file)
 PROGRAM = Kind("a path, or a name on `PATH`", _read_program)
 FLAG = Kind("1 or 0", _read_flag, (bool,))
 ADDRESS = Kind("http:// or https://", _read_address)
+QUEUE = Kind("redis://HOST/0?name=NAME, without a password", _read_queue)
 TEXT = Kind("text", lambda _name, value: value)
 
 

@@ -22,11 +22,11 @@ PACKAGE = Path(bridge.__file__).parent
 # A room may import from rooms further down, and from itself.
 ROOMS = (
     "testing", "__main__", "cli", "doctor", "mcp", "__init__", "api", "host",
-    "worker", "claude_cli", "llama", "endpoint", "agent_loop", "nodes", "bound",
-    "rules", "workflows", "pipelines", "engine", "validation", "worktrees", "tasks",
-    "flow", "agents", "report", "metrics", "freshness", "change", "tracing", "store",
-    "operation", "policy", "protocol", "process", "config", "setting", "shipped",
-    "routes", "own_files", "ring", "hints", "errors", "extras",
+    "worker", "remote", "claude_cli", "llama", "endpoint", "agent_loop", "nodes",
+    "bound", "rules", "workflows", "pipelines", "engine", "validation", "worktrees",
+    "tasks", "flow", "agents", "report", "metrics", "freshness", "change", "tracing",
+    "store", "operation", "policy", "protocol", "process", "config", "setting",
+    "shipped", "routes", "own_files", "ring", "hints", "errors", "extras",
 )  # fmt: skip
 
 # Pure as a whole; anywhere else a module that is says so in its docstring.
@@ -384,6 +384,23 @@ def test_only_the_server_imports_the_sdk():
     }
 
     assert found == {"mcp"}
+
+
+def test_only_the_room_of_the_queue_imports_redis():
+    """Importing it takes longer than a whole hook may; only what uses a queue pays."""
+    found = {
+        room_of(path)
+        for path in modules()
+        if "redis" in {name.partition(".")[0] for name in imported(path)}
+    }
+    loaded = loaded_by(
+        "import bridge.remote.forward, bridge.remote.here, bridge.remote.take\n"
+        "import bridge.worker.executors, bridge.doctor.queue, bridge.api.bridge\n"
+        "import bridge.cli.setup.serve, bridge.cli.records.status"
+    )
+
+    assert found == {"remote"}
+    assert "redis" not in loaded
 
 
 def test_nothing_of_an_extra_is_loaded_before_it_is_used():

@@ -39,9 +39,12 @@ def test_error_no_such_route():
         check_own("host")
 
     assert str(any_route.value) == (
-        "route 'x': expected one of auto, host, claude, local, endpoint"
+        "route 'x': expected one of auto, host, claude, local, endpoint, remote"
     )
-    assert str(own.value) == "route 'host': expected one of claude, local, endpoint"
+    assert (
+        str(own.value)
+        == "route 'host': expected one of claude, local, endpoint, remote"
+    )
 
 
 def test_error_a_setting_that_is_no_route():
@@ -49,5 +52,6 @@ def test_error_a_setting_that_is_no_route():
         Settings.from_environment({"BRIDGE_CLI_FALLBACK": "host"})
 
     assert str(caught.value) == (
-        "BRIDGE_CLI_FALLBACK='host': expected claude, local, endpoint, 1 (local) or 0"
+        "BRIDGE_CLI_FALLBACK='host': expected claude, local, endpoint, remote, "
+        "1 (local) or 0"
     )

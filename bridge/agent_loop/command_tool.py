@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 KEPT_BYTES = 16_000
 # With these a command could act for the user on another machine.
-_SECRETS = frozenset({"BRIDGE_OPENAI_API_KEY"})
+_SECRETS = frozenset({"BRIDGE_OPENAI_API_KEY", "BRIDGE_QUEUE_PASSWORD"})
 _GRACE_S = 0.3
 
 

@@ -15,7 +15,7 @@ from bridge.agents.workflow_choice import choose
 from bridge.errors import InvalidRequest
 from bridge.protocol.ids import RequestId, is_id
 from bridge.protocol.request import Applied, Request, Reuse, WorkflowOf
-from bridge.routes import RouteName
+from bridge.routes import REMOTE, RouteName
 from bridge.store.store import Store
 
 if TYPE_CHECKING:
@@ -158,7 +158,7 @@ def check_route(definition: Definition, route: RouteName) -> None:
         InvalidRequest: it takes other routes.
     """
     if not definition.takes(route):
-        others = filter(definition.takes, get_args(RouteName))
+        others = (r for r in get_args(RouteName) if r != REMOTE and definition.takes(r))
         known = dict.fromkeys((*definition.routes, *others))
         raise InvalidRequest(
             f"agent {definition.name!r} does not take the route {route}; it takes "

@@ -11,7 +11,7 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 
 from bridge.agents.agent_names import CLIENT_LAYERS, MAX_NAME, NAME, Layer
 from bridge.protocol.ids import Priority
-from bridge.routes import RouteName
+from bridge.routes import REMOTE, RouteName
 
 # For our own loop, if the definition sets no limit.
 DEFAULT_MAX_TURNS = 20
@@ -244,6 +244,11 @@ class Definition(AgentFields):
     steps: OwnSteps | None = None
 
     def takes(self, route: RouteName) -> bool:
-        """Whether a route may answer it: a call's own mode goes before its `mode`."""
+        """Whether a route may answer it: a call's own mode goes before its `mode`.
+
+        The route remote asks a machine whose own routes it takes, or not.
+        """
+        if route == REMOTE:
+            return True
         is_by_mode = self.routes == ROUTES_BY_MODE.get(self.mode)
         return route in self.routes or (is_by_mode and route in ("host", "claude"))

@@ -25,7 +25,7 @@ from bridge.errors import (
     UnknownAgent,
 )
 from bridge.protocol.names import GENERAL, MODEL_NAMES
-from bridge.routes import RouteName
+from bridge.routes import REMOTE, RouteName
 
 if TYPE_CHECKING:
     from bridge.agents.definition import Definition, Source
@@ -61,7 +61,8 @@ def check_agent(name: str, registry: Registry, route: str = "host") -> None:
         UnknownAgent: the name is unknown, or its prompt is not available there.
         BadDefinition: the client skips the file that defines it.
     """
-    is_client = route in CLIENT_ROUTES
+    # Another machine may have a client; if none has, nobody takes it.
+    is_client = route in (*CLIENT_ROUTES, REMOTE)
     if name == GENERAL or (is_client and is_clients_own(name)):
         return
     if route == "host" and name in registry.client_agents():

@@ -18,9 +18,10 @@ from bridge.protocol.names import (
     OF_CLIENT,
     OF_SERVER,
     is_client_model,
+    is_model,
 )
 from bridge.protocol.request import Request
-from bridge.routes import RouteName
+from bridge.routes import REMOTE, RouteName
 
 if TYPE_CHECKING:
     from bridge.agents.definition import Definition
@@ -31,6 +32,7 @@ _OTHERS: dict[OwnRoute, str] = {
     "claude": "a full name such as claude-opus-5-5",
     "local": f"the path of a {MODEL_FILE} file",
     "endpoint": f"{OF_SERVER}NAME",
+    "remote": "a model of another route, by a name without a folder",
 }
 
 
@@ -43,6 +45,9 @@ def check_model(route: RouteName, model: str, *, is_asked: bool) -> None:
         InvalidRequest: the route takes no such model; names the route that does, or
             near matches.
     """
+    if route == REMOTE and is_model(model) and "/" not in model:
+        # The machine that answers knows; no name is a path there.
+        return
     if model in MODEL_NAMES or not (is_asked or route in ("host", "local")):
         return
     meant, kind = _meant(model)

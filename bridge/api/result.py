@@ -13,7 +13,7 @@ from bridge.errors import InvalidRequest
 from bridge.protocol.agent_output import AgentOutput, Evidence
 from bridge.protocol.claimed_commands import rests_on_evidence
 from bridge.protocol.record import first_problem
-from bridge.protocol.response import Failure, RequestFailed, Response
+from bridge.protocol.response import Failure, RequestFailed, Response, ServedBy
 from bridge.protocol.status import Stage, Status
 from bridge.protocol.usage import Usage
 from bridge.protocol.wording import quoted
@@ -73,6 +73,11 @@ class Result(Generic[T_co]):
     def marked_cached(self) -> Result[T_co]:
         """The same result, as that of an earlier answer."""
         return replace(self, cached=True)
+
+    @property
+    def served_by(self) -> ServedBy | None:
+        """The machine that answered over a queue; None if this one did."""
+        return self.response.served_by
 
     @property
     def trusted(self) -> bool:

@@ -5,7 +5,7 @@ from typing import Literal, NamedTuple, TypedDict, Unpack, get_args
 from bridge.api.model_support import check_model
 from bridge.errors import InvalidRequest
 from bridge.protocol.request import Request
-from bridge.routes import OWN, OwnRoute, RouteName, check_own
+from bridge.routes import OWN, REMOTE, OwnRoute, RouteName, check_own
 
 RouteChoice = Literal["auto", RouteName]
 ROUTES: tuple[RouteChoice, ...] = get_args(RouteChoice)
@@ -80,7 +80,7 @@ def plan(
             "session has first"
         )
     if choice == "auto":
-        if accepted and (flag or "host") not in accepted:
+        if accepted and (flag or "host") not in (*accepted, REMOTE):
             # This is not a silent fallback: the definition says so.
             flag = next((r for r in OWN if r == accepted[0]), None)
         return RoutePlan(flag, flag) if flag else RoutePlan("host")

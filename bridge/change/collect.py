@@ -86,6 +86,19 @@ def read_files(
     return KnownFiles(*(frozenset(read[name]) for name in KnownFiles._fields))
 
 
+def read_identity(project: Path) -> tuple[str | None, str | None]:
+    """The last commit of a project, and the first; None for what is not there.
+
+    Raises:
+        InvalidRequest: the repository cannot be read.
+    """
+    read = _read(project, {"identity": True}, FILES_S, lambda: False)
+    if "error" in read:
+        why = read["error"]
+        raise InvalidRequest(f"the first commit of {project} cannot be read: {why}")
+    return read.get("head"), read.get("root")
+
+
 def _read(
     project: Path,
     asked: dict[str, Any],

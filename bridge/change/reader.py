@@ -3,10 +3,10 @@
     python -EPB reader.py PROJECT MOMENT
 
 Reads {"scope", "max_chars"} from stdin and prints a `Change`, or {"paths"} and prints
-{"known", "new"}. Otherwise {"refused", "ways"} for a scope that names nothing;
-{"error"}; or {"late"} if nothing could be said by that moment (monotonic). Whatever a
-repository does to it (a cut pack, a pipe for its configuration, a blob that unpacks to
-gigabytes) ends here.
+{"known", "new"}, or {"identity"} and prints {"head", "root"}. Otherwise {"refused",
+"ways"} for a scope that names nothing; {"error"}; or {"late"} if nothing could be said
+by that moment (monotonic). Whatever a repository does to it (a cut pack, a pipe for its
+configuration, a blob that unpacks to gigabytes) ends here.
 """
 
 import json
@@ -52,6 +52,7 @@ def main(project: str, moment: str) -> None:
     sys.path.append(os.path.abspath(__file__ + "/../../.."))
     from bridge.change.comparison import compare
     from bridge.change.git_folder import Unreadable
+    from bridge.change.repository import Repository
     from bridge.change.scope import scope_of
     from bridge.change.two_sides import known_files
     from bridge.errors import InvalidRequest
@@ -61,7 +62,9 @@ def main(project: str, moment: str) -> None:
     confine()
     said: dict[str, object]
     try:
-        if "scope" not in asked:
+        if "identity" in asked:
+            said = {**Repository(Path(project)).identity()}
+        elif "scope" not in asked:
             paths = tuple(asked["paths"])
             said = {**known_files(Path(project), paths, until_s=float(moment))}
         else:

@@ -114,6 +114,19 @@ class Repository:
         """The last commit; None before the first."""
         return None if self.lib.head_is_unborn else str(self.lib.head.target)
 
+    def identity(self) -> dict[str, str | None]:
+        """The last commit, and the first before it, which all clones share.
+
+        A shallow clone does not have that.
+        """
+        root = None
+        if self.head_id is not None and not self.lib.is_shallow:
+            walker = self.lib.walk(self.lib.head.target)
+            walker.simplify_first_parent()
+            for commit in walker:
+                root = str(commit.id)
+        return {"head": self.head_id, "root": root}
+
     @cached_property
     def head(self) -> Mapping[bytes, Entry]:
         """The files of the last commit by path; none before the first."""

@@ -79,7 +79,8 @@ def config_files(subject: Subject) -> Iterator[Finding]:
 
 def _shown(name: str, value: str) -> str:
     """The value, unless it is a secret: doctor's output is pasted into reports."""
-    return "…" if name.endswith("_KEY") else without_passwords(value)
+    is_secret = name.endswith(("_KEY", "_PASSWORD"))
+    return "…" if is_secret else without_passwords(value)
 
 
 def switch(subject: Subject) -> Iterator[Finding]:

@@ -25,6 +25,7 @@ def facts_of_end(request: Request, response: Response) -> dict[str, Any]:
         "agent": request.agent_type,
         "route": response.route,
         "model": _short(response.model),
+        "machine": _short(response.served_by.machine) if response.served_by else None,
         "durationMs": response.duration,
         "waitMs": _waited_ms(request, response),
         "retries": request.attempt or None,

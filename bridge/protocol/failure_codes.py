@@ -10,13 +10,13 @@ from bridge.errors import BridgeError
 from bridge.protocol.status import Stage
 
 FailureCode = Literal[
-    "no_host", "no_route", "no_server", "host_gone", "declined", "agent_denied",
-    "agent_missing", "agent_error", "agent_stopped", "quota", "empty_answer",
-    "prompt_echo", "no_json", "schema_mismatch", "check_failed", "steps_left",
-    "unverified", "prompt_replaced", "agent_failed", "agent_blocked", "timeout",
-    "cancelled", "depth", "budget", "bad_request", "bad_definition", "not_trusted",
-    "extra_missing", "model_unavailable", "model_died", "turn_limit", "too_long",
-    "cannot_continue", "not_shared", "no_fork",
+    "no_host", "no_route", "no_server", "no_queue", "host_gone", "declined",
+    "agent_denied", "agent_missing", "agent_error", "agent_stopped", "quota",
+    "empty_answer", "prompt_echo", "no_json", "schema_mismatch", "check_failed",
+    "steps_left", "unverified", "prompt_replaced", "agent_failed", "agent_blocked",
+    "timeout", "cancelled", "depth", "budget", "bad_request", "bad_definition",
+    "not_trusted", "extra_missing", "model_unavailable", "model_died", "turn_limit",
+    "too_long", "cannot_continue", "not_shared", "no_fork",
 ]  # fmt: skip
 # The names of the local route's failures in the first description of hostbridge.
 SeedCode = Literal[
@@ -31,6 +31,8 @@ _TABLE: dict[FailureCode, tuple[str, str]] = {
         "install what is missing, or choose another route (--route)"),
     "no_server": ("no server answers at the address of the endpoint",
         "start the server, or correct BRIDGE_OPENAI_BASE_URL"),
+    "no_queue": ("the queue cannot be reached, or refuses",
+        "start Redis, or correct BRIDGE_QUEUE; see: hostbridge doctor"),
     "host_gone": ("the process that held the request died, and no tries were left",
         "ask again, and keep the session open (or the process that serves it)"),
     "declined": ("the session's model ignored every offer",

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from bridge.protocol.failure_codes import FailureCode
     from bridge.protocol.judge import Judgement
     from bridge.protocol.question import Asked, Exchange
+    from bridge.protocol.response import ServedBy
     from bridge.protocol.usage import Usage
 
 Doing = Literal["thinking", "tool", "checking"]
@@ -74,6 +75,7 @@ class Outcome:
         looks: what the agent looked at; None if nothing could be seen.
         left_at: where the agent stopped in its workflow; empty if it finished that.
         model_key: identifies the model, by what chose it; empty if unknown.
+        served_by: the machine that answered, if it was another one.
     """
 
     words: str = ""
@@ -88,6 +90,7 @@ class Outcome:
     looks: tuple[Look, ...] | None = None
     left_at: str = ""
     model_key: str = ""
+    served_by: ServedBy | None = None
 
     @property
     def usage(self) -> Usage | None:

@@ -151,7 +151,8 @@ class Request(Record):
     `wait_quota`: wait when the plan's usage limit is reached, instead of failing.
     `continues` is an answered request whose agent must answer this one. With
     `context_from` its agent is a fork of that session's conversation, and knows what it
-    knows (`bridge.bound.forks`).
+    knows (`bridge.bound.forks`). `queue_entry` is what it was on the queue that it came
+    from, if another machine asked (`bridge.remote`).
 
     An agent that `may_ask` may end with a question: `asks` is the question that waits
     for its reply, and until then the request is not claimed; `exchanges` are those that
@@ -202,6 +203,7 @@ class Request(Record):
     approved: bool = False
     claim: Claim | None = None
     declined_by: tuple[str, ...] = ()
+    queue_entry: str | None = None
     _set_ms = 0
 
     @classmethod

@@ -56,6 +56,21 @@ class RunSummary(Value):
         )
 
 
+class ServedBy(Value):
+    """Which machine answered over a queue: by which route and model, for which files.
+
+    `project` is the first commit of its repository, or a name; `commit` is the last
+    one there, and `is_dirty` says whether files differed from it. None: not known.
+    """
+
+    machine: Words
+    route: Words
+    model: Words | None = None
+    project: Words = ""
+    commit: Words | None = None
+    is_dirty: bool | None = None
+
+
 class Failure(Value):
     """Why a request failed, and at which stage.
 
@@ -87,7 +102,8 @@ class Response(Record):
     wrote the answer, if that is known; otherwise it is the one asked for. With
     `ownForm` the caller or the definition gave the schema, so all of `parsedOutput` is
     the agent's own claim, even a key named `verified`. `taskId` is the asker's.
-    `continued` is set if the agent had answered an earlier request.
+    `continued` is set if the agent had answered an earlier request, `servedBy` if
+    another machine answered.
     """
 
     request_id: RequestIdField
@@ -104,6 +120,7 @@ class Response(Record):
     error: Failure | None = None
     agent_id: str | None = None
     continued: Continued | None = None
+    served_by: ServedBy | None = None
     task_id: str | None = None
     run: RunSummary | None = None
     usage: Usage | None = None

@@ -23,7 +23,7 @@ from bridge.protocol.names import INHERIT, OF_SERVER
 from bridge.protocol.outcome import Control, Progress
 from bridge.protocol.request import Request
 from bridge.protocol.status import Stage, ignore
-from bridge.routes import OWN, OwnRoute, check_own
+from bridge.routes import OWN, REMOTE, OwnRoute, check_own
 from bridge.store.store import Store
 from bridge.worker.asking import HOLD_S
 from bridge.worker.model_keys import key_of_file, key_of_served
@@ -108,6 +108,15 @@ def endpoint(settings: Settings, store: Store) -> Executor:
     return _model_executor(settings, store, opened)
 
 
+def remote(settings: Settings, store: Store) -> Executor:
+    """Another machine, by way of a queue."""
+    from bridge.remote.forward import Forward, open_queue
+
+    queue = open_queue(settings)
+    queue.check()
+    return Forward(queue, store, settings)
+
+
 def _model_executor(settings: Settings, store: Store, opened: OpenFor) -> ModelExecutor:
     from bridge.worker.model_executor import ModelExecutor
     from bridge.worker.own_tools import own_tools
@@ -124,6 +133,7 @@ _EXECUTORS: dict[OwnRoute, Callable[[Settings, Store], Executor]] = {
     "claude": claude,
     "local": local,
     "endpoint": endpoint,
+    "remote": remote,
 }
 
 
@@ -206,6 +216,8 @@ def open_workers(
     found: dict[str, Worker] = {}
     problems = []
     for route in OWN:
+        if route == REMOTE and settings.queue is None:
+            continue
         try:
             found[route] = _shared(store, settings, route)
         except NoRoute as exc:

@@ -16,6 +16,7 @@ from bridge.protocol.failure_codes import explain
 from bridge.protocol.ids import RequestId
 from bridge.protocol.judge import Judgement, judge
 from bridge.protocol.response import Response, answered, failed
+from bridge.routes import REMOTE
 from bridge.store.claim import expired
 
 if TYPE_CHECKING:
@@ -128,6 +129,7 @@ def response_of(
     model = outcome.model or request.model
     details: dict[str, Any] = {"model": model, "degraded": outcome.degraded}
     details |= {"run": outcome.run, "usage": outcome.usage}
+    details |= {"served_by": outcome.served_by}
     verdict = outcome.verdict
     if outcome.code is not None:
         verdict = Judgement(code=outcome.code, complaint=outcome.detail)
@@ -143,7 +145,9 @@ def response_of(
         verdict = Judgement(code="steps_left", complaint=outcome.left_at)
     code = verdict.code
     if code == "timeout":
-        late = expired(request, now_ms)
+        # Another machine had it, perhaps: the executor alone knows how far it got.
+        why = outcome.detail if request.served_on == REMOTE else ""
+        late = expired(request, now_ms, why=why)
         return late.with_(raw_output=outcome.words, **details)
     if code is not None and not verdict.is_valid:
         message = explain(code, verdict.detail)

@@ -51,7 +51,7 @@ def test_error_nothing_to_fall_back_to(choice, has_host):
 
     assert str(caught.value) == (
         "fallback_after_s needs fallback, the route to fall back to: one of claude, "
-        "local, endpoint; or set BRIDGE_CLI_FALLBACK"
+        "local, endpoint, remote; or set BRIDGE_CLI_FALLBACK"
     )
 
 

@@ -16,7 +16,7 @@ USAGE = {
     '"Which modules lack tests?"',
     "--": 'no prompt (- reads stdin); try: hostbridge ask "Which modules lack tests?"',
     "x --route moon": "route 'moon': expected one of auto, host, claude, local, "
-    "endpoint",
+    "endpoint, remote",
     "x --model hauku": "an open session knows no model 'hauku'; did you mean haiku?",
     "Explorer x": "no agent is named 'Explorer'; did you mean Explore? (if both words "
     "are the prompt, quote them: hostbridge ask 'Explorer x')",
@@ -57,8 +57,9 @@ USAGE |= {
     "--fallback claude x": "--fallback needs --fallback-after TIME, such as 20s (to "
     "skip the session: --route claude)",
     "--fallback-after 1 x": "--fallback-after needs --fallback ROUTE, the route to "
-    "fall back to: claude, local, endpoint",
-    "--fallback clod x": "fallback 'clod': expected one of claude, local, endpoint",
+    "fall back to: claude, local, endpoint, remote",
+    "--fallback clod x": "fallback 'clod': expected one of claude, local, endpoint, "
+    "remote",
     "--set novalue x": "--set 'novalue': expected NAME=VALUE or NAME:=JSON",
     "--set =v x": "--set '=v': expected NAME=VALUE or NAME:=JSON",
     "--set a:={ x": "--set 'a:={': not JSON: unexpected end of data",

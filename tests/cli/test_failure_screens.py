@@ -48,6 +48,7 @@ SAID = {
 # What only the client, a model or a dying process does: the records that they leave.
 RECORDED: dict[FailureCode, str] = {
     "no_server": "no server at http://127.0.0.1:1/v1: connection refused",
+    "no_queue": "the queue redis://h:1/0 (shop) cannot be reached (refused)",
     "host_gone": "",
     "declined": "",
     "agent_denied": "the session was started with --disallowedTools Agent",

@@ -49,6 +49,7 @@ def test_every_field_is_compared_or_known_not_to_count():
         "max_attempts", "dedup_key", "answer_to_host", "claim", "declined_by",
         "falls_back_to", "held", "approved", "asker", "failures", "not_before",
         "wait_quota", "traceparent", "may_ask", "asks", "exchanges", "took",
+        "queue_entry",
     }  # fmt: skip
 
     assert set(Request.fields) == counts | bookkeeping

@@ -40,6 +40,7 @@ def test_all_that_metrics_need_is_said():
 
     assert facts_of_end(asked, response) == {
         "code": None, "agent": "Explore", "route": "host", "model": "sonnet",
+        "machine": None,
         "durationMs": 9000, "waitMs": 500, "retries": 1, "corrections": 2,
         "verified": True, "degraded": True, "task": "#7",
         "usage": {"inputTokens": 3, "cacheReadTokens": 0, "cacheWriteTokens": 0,

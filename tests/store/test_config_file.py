@@ -82,7 +82,8 @@ PROBLEMS = {
         "(BRIDGE_OFF)"
     ),
     "cli_fallback = 'clod'": (
-        "1:16: cli_fallback='clod': expected claude, local, endpoint, 1 (local) or 0"
+        "1:16: cli_fallback='clod': expected claude, local, endpoint, remote, "
+        "1 (local) or 0"
     ),
     "local_model = 'x.gguf'": "1:15: local_model='x.gguf': expected / or ~/ in front",
     "local_model = '~no/x'": "1:15: local_model='~no/x': expected / or ~/ in front",

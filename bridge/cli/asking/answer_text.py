@@ -65,6 +65,8 @@ def by_whom(result: Result[Any]) -> str | None:
         return None
     who = f"answered by route {result.route}"
     who += f" ({one_line(result.model)})" if result.model else ""
+    if (by := result.served_by) is not None:
+        who += f", by {one_line(by.route)} on {one_line(by.machine)}"
     if result.degraded and result.trusted:
         return f"{who}, degraded: rely on its verified evidence, not on its words"
     return f"{who}, degraded: not to be relied on" if result.degraded else who

@@ -70,6 +70,7 @@ _BY_CODE = {
     "no_host": Exit.NO_ROUTE,
     "no_route": Exit.NO_ROUTE,
     "no_server": Exit.NO_ROUTE,
+    "no_queue": Exit.NO_ROUTE,
 }
 
 

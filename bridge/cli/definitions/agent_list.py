@@ -20,7 +20,7 @@ from bridge.engine.run_ids import LIVE
 from bridge.engine.temporary import load_agent, runs_with_agents
 from bridge.errors import BridgeError
 from bridge.protocol.names import GENERAL, TEMPORARY
-from bridge.routes import OWN
+from bridge.routes import OWN, REMOTE
 from bridge.workflows.own_steps import entries_with_steps
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ _COLUMNS = (
     Column("ROUTES", least=6, spare=1),
     Column("WHAT IT IS", least=20),
 )
-_ALL = ("host", *OWN)
+_ALL = ("host", *(route for route in OWN if route != REMOTE))
 _PLACES = {
     "project": ".bridge",
     "user": "~/.hostbridge",

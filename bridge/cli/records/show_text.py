@@ -177,6 +177,10 @@ class StoryScreen:
         if response is not None and response.degraded:
             words.append("degraded: not to be relied on without verified evidence")
         yield from self._fact("route", ", ".join(words))
+        if response is not None and (by := response.served_by) is not None:
+            commit = f", commit {by.commit[:12]}" if by.commit else ""
+            dirty = " with changes" if by.is_dirty else ""
+            yield from self._fact("machine", f"{by.machine}, {by.route}{commit}{dirty}")
         if self._story.usage is not None:
             yield from self._fact("took", usage_text(self._story.usage))
         if claim is None:

@@ -6,9 +6,14 @@ request that it served, or that nobody served in time, and marks degraded answer
 exit code says whether serving worked; for an answer's own, see `wait`. A bug in
 hostbridge ends the request that hit it, and is logged; the others are still served.
 
+With --queue it answers what other machines ask over the queue (docs/many-machines.md)
+by the routes local and endpoint; host and claude, which use your own login, only if
+--routes names them. An interrupt, or SIGTERM, hands back what it holds.
+
 For example:
   hostbridge serve
   hostbridge serve --once --route claude
+  hostbridge serve --queue --routes local --slots 2
 """
 
 from argparse import Namespace
@@ -23,15 +28,22 @@ from bridge.cli.asking.answer_text import result_line
 from bridge.cli.common.crash_report import log_bug
 from bridge.cli.common.exit_codes import Exit
 from bridge.cli.common.interrupts import Interrupts
-from bridge.cli.common.options import AS_JSON, option, switch
+from bridge.cli.common.options import AS_JSON, at_least, option, switch
 from bridge.cli.common.output import complain, record, say_result
-from bridge.errors import StateUnavailable
+from bridge.errors import InvalidRequest, StateUnavailable
 from bridge.protocol.ids import RequestId
 from bridge.protocol.retries import pause_words
 from bridge.store.cleaning import start_if_due
 from bridge.store.live_runs import some_live
 from bridge.worker.executors import open_workers
 from bridge.worker.serve_loop import serve, waiting_for_a_try, waiting_for_others
+
+_OF_QUEUE = ("routes", "agents", "drain", "same_commit")
+
+
+def _count(text: str) -> int:
+    return int(at_least(1)(text))
+
 
 OPTIONS = (
     switch("--once", help="Serve what waits now, then exit."),
@@ -43,6 +55,14 @@ OPTIONS = (
         help="Only this route; may be repeated.",
     ),
     AS_JSON,
+    switch("--queue", help="Answer what other machines ask over the queue."),
+    option("--routes", metavar="R,R", help="With --queue: the routes that answer."),
+    option("--agents", metavar="A,A", help="With --queue: only these agents."),
+    option(
+        "--slots", metavar="N", type=_count, default=1, help="With --queue: so many."
+    ),
+    switch("--drain", help="With --queue: when interrupted, finish first."),
+    switch("--same-commit", help="With --queue: only what is about this commit."),
 )
 
 
@@ -50,6 +70,24 @@ def command(options: Namespace) -> int:
     """Serve, and print a line for each request; returns the exit code."""
     Interrupts().on()
     bridge = Bridge.open()
+    if options.queue:
+        return _of_queue(bridge, options)
+    for name in _OF_QUEUE:
+        if getattr(options, name):
+            raise InvalidRequest(f"--{name.replace('_', '-')} needs --queue")
+    return _of_files(bridge, options)
+
+
+def _of_queue(bridge: Bridge, options: Namespace) -> int:
+    if options.route:
+        raise InvalidRequest("--route is for serve without --queue: use --routes")
+    from bridge.cli.setup.serve_queue import serve_queue
+
+    return serve_queue(bridge, options)
+
+
+def _of_files(bridge: Bridge, options: Namespace) -> int:
+    """Serve what waits in the state directory of this project."""
     missing: list[str] = []
     workers = open_workers(
         bridge.store, bridge.settings, options.route, on_missing=missing.append
