@@ -205,6 +205,8 @@ def open_workers(
 ) -> dict[str, Worker]:
     """A worker for each of `routes`, by default for all that this machine can serve.
 
+    Not for `remote` then: while it waits for another machine, nothing is served here.
+
     `on_missing` is told why one of them all cannot be served.
 
     Raises:
@@ -216,7 +218,7 @@ def open_workers(
     found: dict[str, Worker] = {}
     problems = []
     for route in OWN:
-        if route == REMOTE and settings.queue is None:
+        if route == REMOTE:
             continue
         try:
             found[route] = _shared(store, settings, route)

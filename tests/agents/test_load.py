@@ -81,7 +81,7 @@ def test_error_every_problem_at_once(world):
         "a.yaml:8: timeout: expected a number, got a string ('fast')",
         "a.yaml:9: max_turns: must be greater than or equal to 1, got an integer (-1)",
         "a.yaml:10: priority: expected 'high', 'normal' or 'low', got a string ('urgent')",
-        "a.yaml:11: routes[1]: expected 'host', 'claude', 'local' or 'endpoint', got a string ('lokal'); did you mean 'local'?",
+        "a.yaml:11: routes[1]: expected 'host', 'claude', 'local', 'endpoint' or 'remote', got a string ('lokal'); did you mean 'local'?",
         "a.yaml:12: require_verified_evidence: yes: quote it if it is text, or else write true or false",
         "a.yaml:14: examples[0].answer: is missing",
         "a.yaml:14: examples[0].prompt: expected a string, got an integer (3)",

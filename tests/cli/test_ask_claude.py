@@ -27,7 +27,8 @@ NO_SERVER = (
     "http://127.0.0.1:8080/v1"
 )
 NO_FLAG = (
-    "BRIDGE_CLI_FALLBACK='sometimes': expected claude, local, endpoint, 1 (local) or 0"
+    "BRIDGE_CLI_FALLBACK='sometimes': expected claude, local, endpoint, remote, "
+    "1 (local) or 0"
 )
 
 

@@ -15,10 +15,12 @@ from pathlib import Path
 import pytest
 import redisworld
 from faultlab import scratch
-from remoteworld import Machine
+from remoteworld import Machine, acting, until
+from servingworld import GOOD
 from thoroughness import is_full
 
 from bridge.protocol.ids import RequestId
+from bridge.protocol.outcome import Outcome
 
 pytestmark = [pytest.mark.faults, pytest.mark.slow, pytest.mark.timeout(1800)]
 
@@ -40,14 +42,14 @@ def forked(act) -> int:
         os._exit(0)
 
 
-def work(machine: Machine) -> None:
+def work(machine: Machine, *executors) -> None:
     """Serve until it is killed, with a lease that ends soon after that."""
     from bridge.remote import take
 
     take.LEASE_S, take.RENEW_S, take._TELL_S = _LEASE_S, _LEASE_S / 4, 1.0
     while True:
         try:
-            machine.taker().run()
+            machine.taker(*executors).run()
         except Exception as exc:  # noqa: BLE001 - the server was killed
             sys.stderr.write(f"{exc}\n")
             time.sleep(0.2)
@@ -133,3 +135,33 @@ def test_one_answer_each(folder):
         assert response.parsed_output["summary"] in everywhere, name
     assert left == []
     assert threading.active_count() < 10
+
+
+def test_a_worker_that_slept_past_its_lease_changes_nothing(folder):
+    """Another has answered meanwhile: what it says late is not the answer."""
+
+    def slow(_request, control):
+        until_s = time.monotonic() + 1.0
+        while time.monotonic() < until_s and not control.should_stop():
+            time.sleep(0.05)
+        return Outcome(GOOD.replace("fine", "late"))
+
+    with redisworld.server() as own:
+        here, slept, other = (
+            Machine(folder / name, own.address) for name in ("here", "slept", "other")
+        )
+        here.asks("a", timeout=120_000, max_attempts=5)
+        first = forked(lambda: work(slept, acting(slow)))
+        asker = forked(lambda: ask(here, ["a"]))
+        until(lambda: slept.store.find(RequestId("a")))
+        os.kill(first, signal.SIGSTOP)
+        second = forked(lambda: work(other))
+        until(lambda: here.store.is_over(RequestId("a")), 90)
+        os.kill(first, signal.SIGCONT)
+        until(lambda: slept.store.is_over(RequestId("a")))
+        for pid in (first, second, asker):
+            os.kill(pid, signal.SIGKILL)
+            os.waitpid(pid, 0)
+
+    assert here.response("a").parsed_output["summary"] == "fine"
+    assert other.response("a").parsed_output == here.response("a").parsed_output

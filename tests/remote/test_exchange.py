@@ -311,3 +311,36 @@ def test_work_of_one_route_needs_that(here):
         None, "endpoint", "local", "claude",
     ]  # fmt: skip
     assert Needs(agent="a", route="local") != Needs(agent="a")
+
+
+def test_drain_finishes_what_runs(here, there):
+    """Whoever is told to leave takes nothing more, and hands nothing back."""
+    gate = threading.Event()
+
+    def slow(*_):
+        gate.wait(60)
+        return Outcome(GOOD)
+
+    here.asks()
+    with there.serving(acting(slow), drain=True) as taker:
+        thread = forwarding(here)
+        until(lambda: there.store.find(A))
+        taker.leave()
+        gate.set()
+        thread.join(timeout=60)
+
+    assert here.response().success
+    assert there.said == []
+
+
+def test_once_serves_what_waits_and_ends(here, there):
+    here.asks()
+    thread = forwarding(here)
+    queue = there.taker().queue
+    until(lambda: queue.look().kinds)
+
+    there.taker(once=True).run()
+
+    thread.join(timeout=60)
+    assert here.response().success
+    assert queue.look().machines == ()
