@@ -125,9 +125,11 @@ def test_killed_again_and_again_a_build_comes_to_the_same_end(tmp_path, seed):
     expected = ended(quiet)
 
     begun(crowd)
-    for _ in range(100):
-        # Reading a change takes a while: some die in it, some behind it.
-        two_at_once(partial(go_on, crowd), kill_after_s=dice.random() * 0.6)
+    for number in range(100):
+        # Reading a change takes a while: some die in it, some behind it. They live ever
+        # longer, so that it ends on a slow machine, too.
+        longest_s = 0.6 * (1 + number / 10)
+        two_at_once(partial(go_on, crowd), kill_after_s=dice.random() * longest_s)
         if not answer_all(crowd) and view_of(crowd).status != "running":
             break
 
