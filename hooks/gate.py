@@ -30,10 +30,12 @@ folder, *arguments = sys.argv[1:]
 sys.path.append(folder + "/..")
 try:
     if arguments[-1:] == ["ring"]:
-        from bridge.ring import main
-    else:
-        from bridge.bound.gate import main
+        from bridge import ring
 
-    main(full, *arguments, begun=os.environb.pop(b"BRIDGE_READ", b""))
+        ring.main(full, *arguments)
+    else:
+        from bridge.bound import gate
+
+        gate.main(full, *arguments, begun=os.environb.pop(b"BRIDGE_READ", b""))
 except Exception:
     sys.exit(1)
