@@ -73,7 +73,7 @@ mended first: an unknown agent, a definition with problems or without trust, opt
 that exclude one another, an extra that `--node` or `models` needs.
 It ends with the exit code of `depth` if too many agents stand above the request, and
 with that of `no_route` if this machine lacks what its route needs.
-With an unknown id, `show`, `wait`, `cancel` and `respond` end with 1.
+With an unknown id, `show`, `wait`, `cancel` and `reply` end with 1.
 
 | code | exit | meaning | what to do | alias |
 | --- | --- | --- | --- | --- |

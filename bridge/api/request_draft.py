@@ -20,7 +20,7 @@ from bridge.bound import forks
 from bridge.config import Settings
 from bridge.errors import InvalidRequest
 from bridge.protocol.request import Request
-from bridge.routes import OWN, OwnRoute, RouteName
+from bridge.routes import OWN, REMOTE, OwnRoute, RouteName
 from bridge.store.store import Store
 
 if TYPE_CHECKING:
@@ -154,7 +154,9 @@ class Draft(Checked):
         named = own_route_of(self.request.model if self.is_model_asked else None)
         if named is not None:
             return named
-        accepted = self.own_routes
+        # To another machine it goes only where somebody has said so.
+        said = (usual, *(self.routes or ()))
+        accepted = [r for r in self.own_routes if r != REMOTE or r in said]
         if not accepted:
             raise InvalidRequest(
                 f"agent {self.request.agent_type!r} runs in an open session only; use "

@@ -53,6 +53,10 @@ class _Known(Answers):
         """The whole answer to something that was asked."""
         return self.given.get(asked)
 
+    def needed(self, asked: str) -> Any:
+        """As `whole`: nothing of it can be lost."""
+        return self.whole(asked)
+
     def output(self, name: str) -> Any:
         """What a step of a pipeline gave; null if it has not, or has failed."""
         entry = self.run["nodes"].get(name, {})

@@ -175,7 +175,7 @@ def test_exit_4_when_no_session_is_open(project):
     ],
     ids=["by the environment", "in the project", "in the session", "not open"],
 )  # fmt: skip
-@pytest.mark.usefixtures("host")
+@pytest.mark.usefixtures("beside")
 def test_exit_4_names_the_ways_out_of_its_cause(project, before, options, what, way):
     """To start a session would not help where one is open."""
     if before == "env BRIDGE_OFF=1":

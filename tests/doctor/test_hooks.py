@@ -4,6 +4,7 @@ import json
 import re
 import subprocess
 import sys
+import venv
 from itertools import accumulate
 from types import SimpleNamespace
 
@@ -205,18 +206,17 @@ def test_hooks_that_are_slow(patient, clock, runs, verdict):
 
 
 def test_error_hooks_with_a_python_that_has_no_hostbridge(patient):
-    python = patient.root / "bin" / "python"
-    python.parent.mkdir()
-    python.write_text(f'#!/bin/sh\nshift\nexec {sys.executable} -I -S "$@"\n')
-    python.chmod(0o755)
+    bare = patient.root / "bare"
+    venv.create(bare, with_pip=False)
+    python = bare / "bin" / "python"
     patient.install("local", python=str(python))
 
     (finding,) = patient.found(hook_run.run)
 
     assert finding.verdict is Verdict.PROBLEM
     assert finding.found == (
-        f"--local: hostbridge: {sys.executable} cannot start it (No module named "
-        "'bridge'): install it there, or `hostbridge uninstall --local` elsewhere"
+        f"--local: hostbridge: {python} cannot start it (No module named "
+        "'orjson'): install it there, or `hostbridge uninstall --local` elsewhere"
     )
 
 

@@ -256,7 +256,7 @@ def test_what_is_held_is_not_offered_until_it_is_approved(world):
     assert "bridge:r2" not in str((first, again))
     assert first["systemMessage"] == (
         "hostbridge: held, until you say yes in a terminal: 1 request of a; hostbridge "
-        "approve --all"
+        "reply --all-held"
     )
     assert "systemMessage" not in again
     assert "bridge:r2" in str(freed)
@@ -276,7 +276,7 @@ def test_a_wide_tree_of_agents_needs_a_yes(world, monkeypatch):
     assert first
     assert denied["permissionDecision"] == "deny"
     assert denied["permissionDecisionReason"].endswith(
-        f"need a yes of the user: hostbridge reply {request_id}"
+        f"need a yes of the user: hostbridge reply {request_id} yes"
     )
     assert "deny" not in str(allowed)
 

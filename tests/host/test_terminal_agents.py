@@ -40,7 +40,8 @@ def test_what_is_not_granted_is_denied_without_a_dialog(tmp_path):
 
     def answers(prompt, request):
         if "is not granted" in request.newest_text:
-            words = request.newest_text[-3000:]
+            _, mark, told = request.newest_text.partition("Bash is not granted")
+            words = f"{mark}{told[:3000]}"
             output = {"status": "blocked", "summary": words}
             return reply(words if prompt.startswith("inner") else json.dumps(output))
         if named("calling") in prompt:

@@ -20,7 +20,7 @@ REFUSED = {
     "hostbridge agents promote project --to user": "agents promote",
     "env -u CLAUDECODE setsid hostbridge on &": "on",
     "bash -lc 'cd /p; hostbridge trust'": "trust",
-    "env -i tmux -S s new -d 'hostbridge reply --all-held'": "approve",
+    "env -i tmux -S s new -d 'hostbridge reply --all-held'": "reply",
     "tmux new-session -d hostbridge trust": "trust",
     r"screen -X stuff 'hostbridge config  set slots 9\n'": "config set",
     "(echo yes; sleep 3) | setsid script -qc 'cd /p; hostbridge trust' out": "trust",

@@ -95,7 +95,8 @@ def command(options: Namespace) -> int:
         raise InvalidRequest(f"reply {wrong}; see `hostbridge questions`")
     only_by_a_person(bridge)
     if options.all_held:
-        return free(bridge, bridge.store.held_requests())
+        has_any = bridge.store.exists()
+        return free(bridge, bridge.store.held_requests() if has_any else [])
     words = _meant(inbox(bridge.store), options.id)
     run, _, step = words.partition("/")
     run = which_run(bridge, run)
